@@ -22,6 +22,7 @@ static const cli_option options[] = {
     {"warm-up", "N", "runs before the clock starts (default 3)", 0},
     {"nodes", "N", "also list the N steps that took longest", 0},
     {"brief", NULL, "no table of operators", 'b'},
+    {"on-device", "PATTERN", "inputs and outputs that stay in memory of the device, \"past_*\"", 0},
     {"json", "[FILE]", "as JSON, to stdout if no file is named", 0},
     {NULL, NULL, NULL, 0}};
 
@@ -292,7 +293,11 @@ static int measure(cli_session *s, const cli_bench_view *o, result *r) {
   r->ns = tn_alloc(tn_default_allocator(), (uint64_t)room * sizeof *r->ns);
   tn_status status = r->ns ? cli_inputs_randomize(&s->inputs) : TN_ERR_MEMORY;
   if (!status) status = cli_inputs_set(&s->inputs, s->session, false);
+  const uint64_t begin = tn_now_ns();
+  if (!status) status = cli_buffers_bind(s, o->on_device, o->n_on_device);
+  const uint64_t bound_ns = tn_now_ns() - begin;
   if (!status) status = time_runs(s, o, r);
+  r->first_ns += (double)bound_ns; /* where it plans */
   if (!status) status = profile(s, r);
   r->cached_bytes = tn_model_cached_bytes(s->model);
   int code = CLI_OK;
@@ -332,6 +337,7 @@ static bool set(bench_options *o, int index, const char *value) {
     case 2: return cli_int("warm-up", value, 1, MAX_RUNS, &v->warm_up);
     case 3: return cli_int("nodes", value, 1, 1000000, &v->nodes);
     case 4: v->brief = true; return true;
+    case 5: return cli_keep("--on-device", value, v->on_device, CLI_MAX_ON_DEVICE, &v->n_on_device);
     default: v->json = value ? value : "-"; return true;
   }
 }

@@ -2,6 +2,7 @@
 #include "open.h"
 
 #include "base/diag.h"
+#include "buffers.h"
 
 int cli_session_fail(cli_session *s, tn_status status) {
   if (!tn_diag_count(s->diag)) cli_error("%s", tn_status_text(status));
@@ -35,6 +36,7 @@ bool cli_session_open_as(cli_session *s, const cli_common *common, const cli_fee
 void cli_session_close(cli_session *s) {
   if (s->diag) cli_print_diag(s->diag); /* warnings and notes of what went well */
   cli_time_limit_end(s->limit);
+  cli_buffers_close(s);
   tn_session_destroy(s->session);
   cli_inputs_free(&s->inputs);
   tn_model_destroy(s->model);

@@ -11,9 +11,10 @@ typedef struct cli_session {
   tn_session *session;
   cli_inputs inputs;
   tn_diag *diag;
-  cli_time_limit *limit;    /* NULL: none */
-  const cli_common *common; /* the options it was opened with; NULL: none */
-  bool quiet;               /* no notes of files that are written */
+  cli_time_limit *limit;       /* NULL: none */
+  const cli_common *common;    /* the options it was opened with; NULL: none */
+  struct cli_buffers *buffers; /* of --on-device; NULL: none */
+  bool quiet;                  /* no notes of files that are written */
 } cli_session;
 
 /* Opens all of it. On failure prints why; out_code is the exit code. Close it in any case. */

@@ -8,18 +8,19 @@
 
 #include "base/near.h"
 #include "base/text.h"
+#include "buffers.h"
 #include "json.h"
 
 enum { PATH_ROOM = 4096 };
 
-static tn_status write_tensor(const cli_session *s, const char *path, const tn_tensor *t) {
+static tn_status write_tensor(cli_session *s, const char *path, const tn_tensor *t) {
   char type[CLI_TYPE_TEXT];
   tn_status status = cli_npy_write(path, t, s->diag);
   if (!status && !s->quiet) cli_note("wrote %s: %s", path, cli_type_text(t, NULL, -1, type));
   return status;
 }
 
-static tn_status write_value(const cli_session *s, const char *stem, const tn_tensor *value) {
+static tn_status write_value(cli_session *s, const char *stem, const tn_tensor *value) {
   char path[PATH_ROOM];
   bool list = value->kind != TN_KIND_TENSOR;
   tn_status status = TN_OK;
@@ -60,7 +61,7 @@ const char *cli_output_file_name(const tn_model *model, int32_t k, char *buf) {
   return buf;
 }
 
-static tn_status write_all(const cli_session *s, const char *dir) {
+static tn_status write_all(cli_session *s, const char *dir) {
   char name[CLI_FILE_NAME], stem[PATH_ROOM];
   tn_status status = TN_OK;
   if (mkdir(dir, 0777) && errno != EEXIST)
@@ -69,15 +70,17 @@ static tn_status write_all(const cli_session *s, const char *dir) {
     int n = snprintf(stem, sizeof stem, "%s/%s", dir, cli_output_file_name(s->model, k, name));
     if (n < 0 || (size_t)n >= sizeof stem)
       return tn_fail(s->diag, TN_ERR_OVERFLOW, "%s: the path is too long", dir);
-    status = write_value(s, stem, tn_session_output(s->session, k));
+    const tn_tensor *value = cli_output(s, k);
+    status = value ? write_value(s, stem, value) : TN_ERR_IO;
   }
   return status;
 }
 
 /* ---- one file ---- */
 
-static tn_status write_one(const cli_session *s, int32_t k, const char *path) {
-  const tn_tensor *value = tn_session_output(s->session, k);
+static tn_status write_one(cli_session *s, int32_t k, const char *path) {
+  const tn_tensor *value = cli_output(s, k);
+  if (!value) return TN_ERR_IO;
   if (!tn_has_suffix(path, ".npy"))
     return tn_fail(s->diag, TN_ERR_UNSUPPORTED, "%s: outputs are written as .npy", path);
   if (value->kind == TN_KIND_TENSOR) return write_tensor(s, path, value);
@@ -86,7 +89,7 @@ static tn_status write_one(const cli_session *s, int32_t k, const char *path) {
                  tn_model_output_name(s->model, k));
 }
 
-static int32_t find_output(const cli_session *s, const char *text, int n) {
+static int32_t find_output(cli_session *s, const char *text, int n) {
   for (int32_t k = 0; k < tn_model_n_outputs(s->model); k++) {
     const char *name = tn_model_output_name(s->model, k);
     if (strlen(name) == (size_t)n && !strncmp(name, text, (size_t)n)) return k;
@@ -94,7 +97,7 @@ static int32_t find_output(const cli_session *s, const char *text, int n) {
   return -1;
 }
 
-static tn_status write_where(const cli_session *s, const char *where) {
+static tn_status write_where(cli_session *s, const char *where) {
   const char *path;
   int n;
   if (cli_assignment(where, &n, &path)) {
@@ -116,7 +119,7 @@ static tn_status write_where(const cli_session *s, const char *where) {
                  tn_model_n_outputs(s->model), where);
 }
 
-tn_status cli_outputs_write(const cli_session *s, const char *where) {
+tn_status cli_outputs_write(cli_session *s, const char *where) {
   return cli_of_file(write_where(s, where));
 }
 
@@ -145,7 +148,7 @@ static void add_event(cli_json *events, const tn_profile_event *e, uint64_t begi
   for (uint32_t k = 0; k < e->n_followers; k++) cli_json_text(list, NULL, e->followers[k]);
 }
 
-bool cli_trace_write(const cli_session *s, const char *path) {
+bool cli_trace_write(cli_session *s, const char *path) {
   cli_json *json = cli_json_new();
   cli_json_text(json, "displayTimeUnit", "ms");
   cli_json *events = cli_json_array(json, "traceEvents");

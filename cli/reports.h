@@ -2,8 +2,8 @@
 #ifndef TN_CLI_REPORTS_H
 #define TN_CLI_REPORTS_H
 
+#include "buffers.h"
 #include "json.h"
-#include "open.h"
 
 typedef struct cli_bench_view {
   const char *name; /* of the model or operator */
@@ -13,6 +13,8 @@ typedef struct cli_bench_view {
   int64_t repeat, warm_up, nodes;
   double seconds;
   bool brief;
+  const char *on_device[CLI_MAX_ON_DEVICE]; /* patterns of names; see buffers.h */
+  int n_on_device;
 } cli_bench_view;
 #define CLI_BENCH_INIT \
   { .warm_up = 3, .seconds = 2 }

@@ -1,5 +1,6 @@
 /* tenon run: feeds a model, runs it, shows and writes its outputs. */
 #include "base/cpu.h"
+#include "buffers.h"
 #include "outputs.h"
 #include "precision.h"
 #include "summary.h"
@@ -7,8 +8,8 @@
 typedef struct run_options {
   cli_common common;
   cli_feed feed;
-  const char *model, *json, *profile, *outputs[CLI_MAX_OUTPUTS];
-  int n_outputs;
+  const char *model, *json, *profile, *outputs[CLI_MAX_OUTPUTS], *on_device[CLI_MAX_ON_DEVICE];
+  int n_outputs, n_on_device;
   int64_t top, repeat;
   bool time, quiet;
 } run_options;
@@ -21,6 +22,7 @@ static const cli_option options[] = {
     {"profile", "FILE", "write what each step took as a Chrome trace (JSON)", 0},
     {"json", "[FILE]", "write the summary of the outputs as JSON, to stdout if no file is named",
      0},
+    {"on-device", "PATTERN", "inputs and outputs that stay in memory of the device, \"past_*\"", 0},
     {"quiet", NULL, "print no outputs, and no notes of files that were written", 'q'},
     {NULL, NULL, NULL, 0}};
 
@@ -56,6 +58,7 @@ static bool set(run_options *o, int index, const char *value) {
     case 3: o->time = true; return true;
     case 4: o->profile = value; return true;
     case 5: o->json = value ? value : "-"; return true;
+    case 6: return cli_keep("--on-device", value, o->on_device, CLI_MAX_ON_DEVICE, &o->n_on_device);
     default: o->quiet = true; return true;
   }
 }
@@ -100,13 +103,13 @@ static void print_times(const run_options *o, const times *t) {
            cli_time((double)t->min_ns, b));
 }
 
-static bool write_json(const cli_session *s, const run_options *o, const times *t) {
+static bool write_json(cli_session *s, const run_options *o, const times *t) {
   cli_json *json = cli_json_new();
   cli_json_text(json, "model", o->model);
   cli_json *list = cli_json_array(json, "outputs");
   for (int32_t k = 0; k < tn_model_n_outputs(s->model); k++)
-    cli_value_json(cli_json_object(list, NULL), tn_model_output_name(s->model, k),
-                   tn_session_output(s->session, k), o->top);
+    cli_value_json(cli_json_object(list, NULL), tn_model_output_name(s->model, k), cli_output(s, k),
+                   o->top);
   cli_json *time = cli_json_object(json, "time_ns");
   cli_json_int(time, "load", (int64_t)t->load_ns);
   cli_json_int(time, "first_run", (int64_t)t->first_ns);
@@ -118,12 +121,13 @@ static bool write_json(const cli_session *s, const run_options *o, const times *
 }
 
 static int show(cli_session *s, const run_options *o, const times *t) {
+  for (int32_t k = 0; s->buffers && k < tn_model_n_outputs(s->model); k++)
+    if (!cli_output(s, k)) return cli_session_fail(s, TN_ERR_IO);
   bool text = !cli_json_to_stdout(o->json);
   for (int32_t k = 0; k < tn_model_n_outputs(s->model) && text && !o->quiet; k++) {
     cli_labels labels = {.text = NULL};
     if (o->top) cli_labels_open(&labels, s->model, o->model, k);
-    cli_value_print(tn_model_output_name(s->model, k), tn_session_output(s->session, k), o->top,
-                    &labels);
+    cli_value_print(tn_model_output_name(s->model, k), cli_output(s, k), o->top, &labels);
     cli_labels_close(&labels);
   }
   if (text && !o->quiet) cli_precision_print(s);
@@ -150,6 +154,8 @@ static int run_model(const run_options *o) {
       code = cli_session_fail(&s, status);
     else if (!cli_inputs_all_given(&s.inputs))
       code = CLI_USAGE;
+    else if ((status = cli_buffers_bind(&s, o->on_device, o->n_on_device)))
+      code = cli_session_fail(&s, status);
     else if ((status = run_all(&s, o, &t)))
       code = cli_session_fail(&s, status);
     else

@@ -391,6 +391,23 @@ TN_API tn_status tn_model_save_as(tn_model *model, const char *path, const tn_sa
  * none. */
 TN_API tn_status tn_model_save_modules(tn_model *model, const char *path, tn_diag *diag);
 
+/* ---- Memory of devices ---- */
+
+typedef struct tn_device_buffer tn_device_buffer;
+/* `bytes` of zeros on a device that the model was loaded for ("cuda:0"; NULL: its first), for
+ * tn_session_bind_input and _output. It keeps the model until it is destroyed and no session is
+ * bound to it; destroy in any order. TN_ERR_NOT_FOUND: the model has no such device. TN_ERR_MEMORY:
+ * the device has no room. */
+TN_API tn_status tn_device_buffer_create(tn_model *model, const char *device, uint64_t bytes,
+                                         tn_diag *diag, tn_device_buffer **out_buffer);
+TN_API void tn_device_buffer_destroy(tn_device_buffer *buffer);
+/* Copies to or from bytes [offset, offset + bytes) of it, and waits. Any thread, but not while a
+ * session runs that is bound to it. */
+TN_API tn_status tn_device_buffer_write(tn_device_buffer *buffer, uint64_t offset, const void *data,
+                                        uint64_t bytes, tn_diag *diag);
+TN_API tn_status tn_device_buffer_read(tn_device_buffer *buffer, uint64_t offset, void *data,
+                                       uint64_t bytes, tn_diag *diag);
+
 /* ---- Sessions ---- */
 
 TN_API tn_status tn_session_create(tn_model *model, tn_diag *diag, tn_session **out_session);
@@ -406,6 +423,20 @@ TN_API tn_status tn_session_set_input(tn_session *session, int32_t index, const 
  * nothing is copied. After a run that failed, such memory may hold anything. */
 TN_API tn_status tn_session_set_output(tn_session *session, int32_t index, const tn_tensor *tensor,
                                        tn_diag *diag);
+/* An input or an output in a buffer on a device, for the runs to come, until it is bound or set
+ * again: nothing is copied between the host and there, and what one run leaves in a buffer another
+ * one may take as its input. type: of the input; its data is not read. offset: of the first
+ * element; a multiple of 16 and of the device's alignment. Bytes up to the next multiple of 16
+ * behind an output may change. An output may lie on an input, in whole or in part; it holds the
+ * output then after the run. After a run tn_session_output() answers its type, with data NULL. What
+ * the CPU or another device needs of an input is copied before each run, and an output that is made
+ * elsewhere behind it. buffer NULL: not bound, as by tn_session_set_input. The session keeps the
+ * buffer until then. TN_ERR_INVALID: the buffer is of another model, or the offset is none;
+ * TN_ERR_SHAPE: it does not hold the value, which for outputs the run says. */
+TN_API tn_status tn_session_bind_input(tn_session *session, int32_t index, const tn_tensor *type,
+                                       tn_device_buffer *buffer, uint64_t offset, tn_diag *diag);
+TN_API tn_status tn_session_bind_output(tn_session *session, int32_t index,
+                                        tn_device_buffer *buffer, uint64_t offset, tn_diag *diag);
 /* Runs. The first run of a set of input shapes plans (and allocates); later ones allocate
  * nothing. */
 TN_API tn_status tn_session_run(tn_session *session, tn_diag *diag);
@@ -419,7 +450,7 @@ TN_API void tn_session_cancel(tn_session *session);
  * TN_DIM_UNKNOWN, TN_RANK_UNKNOWN or TN_NONE. TN_ERR_STATE: it is not prepared. */
 TN_API tn_status tn_session_output_type(const tn_session *session, int32_t index,
                                         tn_tensor *out_type);
-/* Output of the last run; lives until the next run or destroy. NULL if the last run failed or there
+/* Output of the last run (its type if it is bound to a buffer on a device); lives until the next run or destroy. NULL if the last run failed or there
  * is no such output. */
 TN_API const tn_tensor *tn_session_output(const tn_session *session, int32_t index);
 

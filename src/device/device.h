@@ -114,8 +114,14 @@ tn_status tn_buffer_open(tn_device *d, uint64_t bytes, uint32_t use, const char 
 void tn_buffer_close(tn_buffer *b);
 /* The host has written these bytes, or is about to read them. */
 tn_status tn_buffer_sync(const tn_buffer *b, uint64_t offset, uint64_t bytes, bool to_device);
-/* Copies host memory into a device buffer, and waits for it. */
-tn_status tn_buffer_fill(const tn_buffer *to, const void *data, uint64_t bytes, tn_diag *diag);
+/* Copies host memory into a device buffer from `offset` on, or back, and waits for it. The caller
+ * sees to it that the bytes are inside. what: for the message, "copying constants". Not for a
+ * buffer that a submission uses. */
+tn_status tn_buffer_write(const tn_buffer *to, uint64_t offset, const void *data, uint64_t bytes,
+                          const char *what, tn_diag *diag);
+tn_status tn_buffer_read(const tn_buffer *from, uint64_t offset, void *data, uint64_t bytes,
+                         const char *what, tn_diag *diag);
+tn_status tn_buffer_clear(const tn_buffer *b, const char *what, tn_diag *diag); /* to zeros */
 
 /* ---- constants and prepared states on devices ---- */
 

@@ -64,7 +64,7 @@ tn_status tn_buffer_sync(const tn_buffer *b, uint64_t offset, uint64_t bytes, bo
 }
 
 /* Submits to the device's own queue and waits: while planning there is nothing to do beside it. */
-static tn_status run_alone(tn_device *d, void *recording, tn_diag *diag) {
+static tn_status run_alone(tn_device *d, void *recording, const char *what, tn_diag *diag) {
   enum { LIMIT_S = 10 };
   const tn_device_driver *driver = &d->def->driver;
   tn_device_talk t;
@@ -77,31 +77,63 @@ static tn_status run_alone(tn_device *d, void *recording, tn_diag *diag) {
   if (status == TN_ERR_MEMORY) atomic_store(&d->refused, 1);
   if (!is_serial) pthread_mutex_unlock(&d->lock);
   tn_device_talk_close(&t);
-  return tn_device_report(&t, status, diag, "copying constants");
+  return tn_device_report(&t, status, diag, what);
 }
 
-tn_status tn_buffer_fill(const tn_buffer *to, const void *data, uint64_t bytes, tn_diag *diag) {
-  enum { CHUNK = 16 << 20 };
+/* One command by itself: a copy, or where there is no `from` zeros. */
+static tn_status do_alone(tn_device *d, const tn_device_range *from, const tn_device_range *to,
+                          const char *what, tn_diag *diag) {
+  tn_recording r;
+  tn_status status = tn_recording_begin(&r, d, diag);
+  if (status) return status;
+  status = from ? tn_recording_copy(&r, from, to, diag) : tn_recording_fill(&r, to, 0, diag);
+  if (!status) status = tn_recording_end(&r, diag);
+  if (!status) status = run_alone(d, r.handle, what, diag);
+  tn_recording_close(&r);
+  return status;
+}
+
+enum { CHUNK = 16 << 20 };
+
+static uint64_t chunk(uint64_t bytes) { return bytes < CHUNK ? bytes : CHUNK; }
+
+tn_status tn_buffer_write(const tn_buffer *to, uint64_t offset, const void *data, uint64_t bytes,
+                          const char *what, tn_diag *diag) {
   tn_buffer up;
   tn_device *d = to->device;
-  const uint64_t room = bytes < CHUNK ? bytes : CHUNK;
-  tn_status status = tn_buffer_open(d, room, TN_BUFFER_UPLOAD, "copying constants", diag, &up);
-  for (uint64_t at = 0; at < bytes && !status; at += room) {
-    const uint64_t n = bytes - at < room ? bytes - at : room;
+  tn_status status = tn_buffer_open(d, chunk(bytes), TN_BUFFER_UPLOAD, what, diag, &up);
+  for (uint64_t at = 0, n; at < bytes && !status; at += n) {
+    n = chunk(bytes - at);
     memcpy(up.map, (const uint8_t *)data + at, (size_t)n);
-    status = tn_buffer_sync(&up, 0, n, true);
-    tn_recording r;
     const tn_device_range from = {TN_HEAD(tn_device_range), up.handle, 0, n};
-    const tn_device_range into = {TN_HEAD(tn_device_range), to->handle, at, n};
-    if (!status) status = tn_recording_begin(&r, d, diag);
-    if (status) break;
-    status = tn_recording_copy(&r, &from, &into, diag);
-    if (!status) status = tn_recording_end(&r, diag);
-    if (!status) status = run_alone(d, r.handle, diag);
-    tn_recording_close(&r);
+    const tn_device_range into = {TN_HEAD(tn_device_range), to->handle, offset + at, n};
+    status = tn_buffer_sync(&up, 0, n, true);
+    if (!status) status = do_alone(d, &from, &into, what, diag);
   }
   tn_buffer_close(&up);
   return status;
+}
+
+tn_status tn_buffer_read(const tn_buffer *from, uint64_t offset, void *data, uint64_t bytes,
+                         const char *what, tn_diag *diag) {
+  tn_buffer down;
+  tn_device *d = from->device;
+  tn_status status = tn_buffer_open(d, chunk(bytes), TN_BUFFER_DOWNLOAD, what, diag, &down);
+  for (uint64_t at = 0, n; at < bytes && !status; at += n) {
+    n = chunk(bytes - at);
+    const tn_device_range out = {TN_HEAD(tn_device_range), from->handle, offset + at, n};
+    const tn_device_range into = {TN_HEAD(tn_device_range), down.handle, 0, n};
+    status = do_alone(d, &out, &into, what, diag);
+    if (!status) status = tn_buffer_sync(&down, 0, n, false);
+    if (!status) memcpy((uint8_t *)data + at, down.map, (size_t)n);
+  }
+  tn_buffer_close(&down);
+  return status;
+}
+
+tn_status tn_buffer_clear(const tn_buffer *b, const char *what, tn_diag *diag) {
+  const tn_device_range all = {TN_HEAD(tn_device_range), b->handle, 0, b->bytes};
+  return b->bytes ? do_alone(b->device, NULL, &all, what, diag) : TN_OK;
 }
 
 /* ---- residents ---- */
@@ -137,7 +169,7 @@ static tn_status resident_new(tn_residents *all, tn_device *d, const void *key, 
   if (!one) return TN_ERR_MEMORY;
   tn_status status = tn_buffer_open(d, bytes, TN_BUFFER_DEVICE, "a constant or prepared state",
                                     diag, &one->buffer);
-  if (!status) status = tn_buffer_fill(&one->buffer, data, bytes, diag);
+  if (!status) status = tn_buffer_write(&one->buffer, 0, data, bytes, "copying constants", diag);
   if (status) {
     tn_buffer_close(&one->buffer);
     tn_free(all->a, one, sizeof *one);

@@ -6,7 +6,7 @@
  * and values of a language model is updated in place so. */
 #include <string.h>
 
-#include "exec/frame.h"
+#include "exec/device_frame.h"
 
 static void *shifted(void *data, uint64_t bytes) { return data ? (uint8_t *)data + bytes : NULL; }
 
@@ -23,7 +23,9 @@ void tn_frame_point(tn_frame *f, int32_t root, void *data) {
 static tn_status check_input(tn_frame *f, int32_t k, const tn_tensor *input) {
   const tn_plan *plan = f->now->plan;
   if (!input) return tn_fail(f->diag, TN_ERR_INVALID, "input %d is missing", k);
-  if (input->kind != TN_KIND_TENSOR || input->data || tn_storage_bytes(input) == 0) return TN_OK;
+  if (input->kind != TN_KIND_TENSOR || input->data || tn_storage_bytes(input) == 0 ||
+      (f->has_placed && tn_frame_is_placed(f, input)))
+    return TN_OK;
   return tn_fail(f->diag, TN_ERR_INVALID, "input '%s' has no data",
                  plan->slots[plan->inputs[k]].name);
 }
@@ -32,10 +34,12 @@ static void bind_inputs(tn_frame *f, const tn_tensor *const *inputs) {
   const tn_setup *s = f->now;
   const tn_slot *slots = s->plan->slots;
   for (int32_t k = 0; k < s->n_patched; k++) {
-    int32_t slot = s->patched[k];
-    const tn_tensor *input = inputs[slots[s->root[slot]].index];
-    s->values[slot].data = shifted(input->data, slots[slot].offset);
-    s->values[slot].object = input->object;
+    const int32_t slot = s->patched[k], index = slots[s->root[slot]].index;
+    const tn_tensor *input = inputs[index];
+    const bool is_placed = f->has_placed && tn_frame_is_placed(f, input);
+    s->values[slot].data =
+        shifted(is_placed ? tn_frame_mirrored(f, index) : input->data, slots[slot].offset);
+    s->values[slot].object = is_placed ? 0 : input->object;
   }
 }
 
@@ -80,7 +84,7 @@ static tn_status bind_output(tn_frame *f, int32_t k, const tn_tensor *const *inp
   tn_output_binding *binding = &s->bindings[k];
   if (!binding->allowed) return TN_OK;
   int32_t slot = s->plan->outputs[k];
-  bool bind = bound && bound[k];
+  bool bind = bound && bound[k] && !(f->has_placed && tn_frame_is_placed(f, bound[k]));
   if (bind && check_bound(f, k, &s->values[slot], bound[k])) return TN_ERR_SHAPE;
   bind = bind && is_apart(f, k, inputs, bound);
   if (bind)
@@ -142,6 +146,10 @@ static tn_status finish_output(tn_frame *f, int32_t k, const tn_tensor *const *a
   const tn_tensor *value = is_copied(f, k, all_bound) ? &out->copy.value : result(f, k);
   if (!value) return tn_fail(f->diag, TN_ERR_INTERNAL, "output %d was not computed", k);
   out->value = *value;
+  if (f->has_placed && tn_frame_is_placed(f, bound)) {
+    out->value.data = NULL;
+    return tn_frame_finish_placed(f, k, value, bound);
+  }
   if (!bound || value->data == bound->data) return TN_OK;
   if (check_bound(f, k, value, bound)) return TN_ERR_SHAPE;
   int64_t bytes = tn_storage_bytes(value);

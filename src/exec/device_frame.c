@@ -69,12 +69,13 @@ static tn_status setup_new(tn_setup *s) {
   const tn_device_plan *plan = s->plan->devices;
   s->devices = make(s, 1, sizeof *s->devices);
   if (!s->devices) return TN_ERR_MEMORY;
-  s->devices->recordings = make(s, plan->n_segments, sizeof *s->devices->recordings);
+  s->devices->ends =
+      make(s, (int64_t)s->plan->n_inputs + s->plan->n_outputs, sizeof *s->devices->ends);
   s->devices->marks = make(s, plan->n_segments, sizeof *s->devices->marks);
   s->devices->begun_ns = make(s, plan->n_segments, sizeof *s->devices->begun_ns);
   s->devices->programs = make(s, s->plan->n_steps, sizeof *s->devices->programs);
   const bool ok =
-      s->devices->recordings && s->devices->marks && s->devices->begun_ns && s->devices->programs;
+      s->devices->ends && s->devices->marks && s->devices->begun_ns && s->devices->programs;
   return ok ? TN_OK : TN_ERR_MEMORY;
 }
 
@@ -104,40 +105,13 @@ static tn_status build_programs(tn_frame *f, tn_setup *s, tn_diag *diag) {
   return status;
 }
 
-static bool is_current(const tn_frame *f, const tn_setup *s) {
-  bool same = s->devices->is_recorded;
-  for (uint32_t k = 0; k < f->planner->n_devices; k++)
-    same = same && s->devices->versions[k] == f->lanes[k].version;
-  return same;
-}
-
-static void close_recordings(tn_setup *s) {
-  for (int32_t k = 0; k < s->plan->devices->n_segments; k++)
-    tn_recording_close(&s->devices->recordings[k]);
-  s->devices->is_recorded = false;
-}
-
-static tn_status record_all(tn_frame *f, tn_setup *s, tn_diag *diag) {
-  tn_status status = TN_OK;
-  if (is_current(f, s)) return TN_OK;
-  close_recordings(s);
-  for (int32_t k = 0; k < s->plan->devices->n_segments && !status; k++)
-    status = tn_record_segment(f, s, k, diag);
-  if (status) return status;
-  for (uint32_t k = 0; k < f->planner->n_devices; k++)
-    s->devices->versions[k] = f->lanes[k].version;
-  s->devices->is_recorded = true;
-  return TN_OK;
-}
-
 tn_status tn_device_setup_place(tn_frame *f, tn_setup *s, tn_diag *diag) {
   if (!s->plan->devices) return TN_OK;
   tn_status status = open_lanes(f, s->plan, diag);
   if (!status && !s->devices) status = setup_new(s);
   for (uint32_t k = 0; k < f->planner->n_devices && !status; k++)
     status = open_staging(f, s, k, diag);
-  if (!status) status = build_programs(f, s, diag);
-  return status ? status : record_all(f, s, diag);
+  return status ? status : build_programs(f, s, diag);
 }
 
 static bool hangs(const tn_frame *f, const tn_plan *plan) {
@@ -149,7 +123,7 @@ static bool hangs(const tn_frame *f, const tn_plan *plan) {
 void tn_device_setup_close(tn_frame *f, tn_setup *s) {
   struct tn_device_setup *d = s->devices;
   if (!d || hangs(f, s->plan)) return;
-  if (d->recordings) close_recordings(s);
+  for (int k = 0; k < TN_MAX_RECORDED; k++) tn_recorded_close(s, &d->recorded[k]);
   for (int32_t k = 0; d->programs && k < s->plan->n_steps; k++)
     if (d->programs[k])
       tn_device_program_free(f->planner->devices[s->plan->steps[k].device->device - 1],

@@ -1,6 +1,7 @@
 /* The part of a frame that is on devices.
  *
  *   device_frame.c   queues and arenas of a frame; staging and recordings of a plan
+ *   device_bind.c    inputs and outputs in buffers of the caller's; the recordings for them
  *   device_record.c  steps -> commands
  *   device_run.c     submitting segments, waiting for them
  *
@@ -21,23 +22,61 @@ struct tn_lane {
   uint64_t version; /* of the arena: recordings of another one are of no use any more */
 };
 
+/* Where an input or an output lies, if that is a buffer of the caller's. */
+typedef struct tn_end {
+  tn_device *device;
+  void *buffer;    /* NULL: in memory */
+  uint64_t number; /* of the buffer; 0: none */
+  uint64_t offset, bytes;
+} tn_end;
+
+/* The recordings of a plan, for one set of buffers of the caller's. */
+typedef struct tn_recorded {
+  tn_recording *recordings; /* per segment */
+  bool is_recorded;
+  uint64_t versions[TN_MAX_DEVICES]; /* of the arenas that they know */
+  uint64_t used;                     /* the highest is the latest */
+  tn_end *ends;                      /* of the inputs, then of the outputs; NULL: nothing is here */
+  tn_device_range *moved; /* per slot: where it lies, not in the arena; no buffer: there */
+  const tn_end **to; /* per step: what a transfer copies from or to, in place of staging; or NULL */
+  bool *is_written;  /* per output: into its buffer, by a recording */
+  bool *is_read_here; /* per input: the host has to see what is in its buffer */
+} tn_recorded;
+
+enum { TN_MAX_RECORDED = 4 };
+
 /* Of a setup: a plan of which at least one step is on a device. */
 struct tn_device_setup {
-  tn_recording *recordings; /* per segment */
+  tn_recorded recorded[TN_MAX_RECORDED], *now;
+  uint64_t n_used;
+  tn_end *ends; /* of the run that begins */
   uint64_t *marks, *begun_ns;
   void **programs; /* per step; kernels of the CPU only */
-  bool is_recorded;
-  uint64_t versions[TN_MAX_DEVICES]; /* of the arenas that recordings know */
   tn_buffer up[TN_MAX_DEVICES], down[TN_MAX_DEVICES];
 };
 
-/* Memory, programs and recordings for the plan of the setup; what is there already stays. */
+/* Memory and programs for the plan of the setup; what is there already stays. */
 tn_status tn_device_setup_place(tn_frame *f, tn_setup *s, tn_diag *diag);
 void tn_device_setup_close(tn_frame *f, tn_setup *s);
 void tn_lanes_close(tn_frame *f);
 static inline struct tn_lane *tn_lane_of(const tn_frame *f, uint32_t device) {
   return &f->lanes[device - 1];
 }
+
+/* device_bind.c: recordings for these inputs and outputs, made if there are none. */
+tn_status tn_device_bind(tn_frame *f, tn_setup *s, const tn_tensor *const *inputs,
+                         const tn_tensor *const *bound, tn_diag *diag);
+void tn_recorded_close(tn_setup *s, tn_recorded *r);
+/* What a transfer copies from or to, where r->to[step] is set. */
+tn_device_range tn_recorded_end(const tn_setup *s, const tn_recorded *r, int32_t step);
+/* Is it in a buffer of the caller's? */
+bool tn_frame_is_placed(const tn_frame *f, const tn_tensor *t);
+/* Brings inputs here that the host reads; where input `index` is then, NULL: it was not brought. */
+tn_status tn_frame_mirror(tn_frame *f, const tn_tensor *const *inputs);
+void *tn_frame_mirrored(const tn_frame *f, int32_t index);
+/* Brings output k to its buffer, unless a recording has. */
+tn_status tn_frame_finish_placed(tn_frame *f, int32_t k, const tn_tensor *value,
+                                 const tn_tensor *bound);
 
 /* device_record.c */
 tn_status tn_record_segment(tn_frame *f, tn_setup *s, int32_t segment, tn_diag *diag);

@@ -26,6 +26,11 @@ static tn_device_range slot_range(const segment_recorder *r, int32_t index, tn_r
   const tn_slot *slot = index < 0 ? NULL : &r->s->plan->slots[index];
   const int64_t bytes = slot ? tn_storage_bytes(slot->type) : 0;
   if (bytes <= 0) return range(NULL, 0, 0);
+  const int32_t root = r->s->root[index];
+  const tn_device_range *moved = &r->s->devices->now->moved[root];
+  if (moved->buffer)
+    return range(moved->buffer, moved->offset + slot->offset - r->s->plan->slots[root].offset,
+                 (uint64_t)bytes);
   if (slot->place == TN_PLACE_CONST)
     return range(constant ? constant->buffer.handle : NULL, slot->offset, (uint64_t)bytes);
   return range(slot->place == TN_PLACE_ARENA ? arena_of(r) : NULL, slot->offset, (uint64_t)bytes);
@@ -46,17 +51,23 @@ static tn_device_range state_range(const segment_recorder *r) {
 
 /* ---- commands ---- */
 
-static tn_status record_transfer(segment_recorder *r) {
+static bool is_same(const tn_device_range *a, const tn_device_range *b) {
+  return a->buffer == b->buffer && a->offset == b->offset;
+}
+
+static tn_status record_transfer(segment_recorder *r, int32_t index) {
   const tn_device_step *d = r->step->device;
   const struct tn_device_setup *setup = r->s->devices;
   const uint32_t k = d->device - 1;
   const bool is_up = d->way == TN_WAY_UP;
   const tn_device_range there =
       is_up ? slot_range(r, r->step->node->node.outputs[0], NULL) : input_range(r, 0);
-  const tn_device_range staging =
-      range(is_up ? setup->up[k].handle : setup->down[k].handle, d->staging_offset, there.bytes);
-  if (!there.bytes) return TN_OK;
-  return tn_recording_copy(r->recording, is_up ? &staging : &there, is_up ? &there : &staging,
+  const tn_device_range outside = setup->now->to[index]
+                                      ? tn_recorded_end(r->s, setup->now, index)
+                                      : range(is_up ? setup->up[k].handle : setup->down[k].handle,
+                                              d->staging_offset, there.bytes);
+  if (!there.bytes || is_same(&there, &outside)) return TN_OK;
+  return tn_recording_copy(r->recording, is_up ? &outside : &there, is_up ? &there : &outside,
                            r->diag);
 }
 
@@ -122,13 +133,13 @@ static tn_status record_kernel(segment_recorder *r, void *program) {
 static tn_status record_step(segment_recorder *r, int32_t index) {
   r->step = &r->s->plan->steps[index];
   r->task = &r->s->tasks[index];
-  if (r->step->device->way) return record_transfer(r);
+  if (r->step->device->way) return record_transfer(r, index);
   return record_kernel(r, r->s->devices->programs[index]);
 }
 
 tn_status tn_record_segment(tn_frame *f, tn_setup *s, int32_t segment, tn_diag *diag) {
   const tn_segment *what = &s->plan->devices->segments[segment];
-  tn_recording *recording = &s->devices->recordings[segment];
+  tn_recording *recording = &s->devices->now->recordings[segment];
   segment_recorder r = {.f = f, .s = s, .recording = recording, .diag = diag};
   tn_status status = tn_recording_begin(recording, f->planner->devices[what->device - 1], diag);
   for (int32_t k = what->first_step; k < what->first_step + what->n_steps && !status; k++)

@@ -29,6 +29,7 @@ static bool stage(const tn_setup *s, const tn_segment *what, tn_way way) {
   for (int32_t k = what->first_step; k < what->first_step + what->n_steps; k++) {
     const tn_step *step = &s->plan->steps[k];
     if (step->device->way != way) continue;
+    if (s->devices->now->to[k]) continue;
     any = true;
     (way == TN_WAY_UP ? stage_up : stage_down)(s, step, &all[what->device - 1]);
   }
@@ -44,7 +45,8 @@ static tn_status sync(const tn_setup *s, const tn_segment *what, tn_way way) {
 
 bool tn_frame_may_do_without(const tn_frame *f) {
   const tn_plan *plan = f->now ? f->now->plan : NULL;
-  if (!plan || !plan->devices || f->planner->fallback == TN_FALLBACK_FORBID) return false;
+  if (!plan || !plan->devices || f->planner->fallback == TN_FALLBACK_FORBID || f->has_placed)
+    return false;
   for (int32_t k = 0; k < plan->n_outputs; k++)
     if (f->now->bindings[k].bound && f->now->bindings[k].over >= 0)
       return false; /* an input is gone */
@@ -81,8 +83,8 @@ tn_status tn_segment_submit(tn_frame *f, int32_t segment) {
   tn_device_talk_open(&t, lane->device);
   s->devices->begun_ns[segment] = f->profile ? tn_now_ns() : 0;
   status = tn_device_answer(
-      &t, lane->device->def->driver.submit(&t.call, lane->queue,
-                                           s->devices->recordings[segment].handle, lane->mark + 1));
+      &t, lane->device->def->driver.submit(
+              &t.call, lane->queue, s->devices->now->recordings[segment].handle, lane->mark + 1));
   tn_device_talk_close(&t);
   if (status) return fail(f, segment, status, t.text);
   s->devices->marks[segment] = ++lane->mark;

@@ -62,7 +62,8 @@ void tn_frame_destroy(tn_frame *f);
 tn_status tn_frame_run(tn_frame *f, const tn_tensor *const *inputs, const tn_tensor *const *bound,
                        struct tn_profile *profile, tn_diag *diag);
 /* Plans and allocates only. */
-tn_status tn_frame_prepare(tn_frame *f, const tn_tensor *const *inputs, tn_diag *diag);
+tn_status tn_frame_prepare(tn_frame *f, const tn_tensor *const *inputs,
+                           const tn_tensor *const *bound, tn_diag *diag);
 const tn_tensor *tn_frame_output(const tn_frame *f, int32_t index);
 const tn_plan *tn_frame_plan(const tn_frame *f);
 

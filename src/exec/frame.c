@@ -41,8 +41,10 @@ void tn_frame_destroy(tn_frame *f) {
   for (int32_t k = 0; k < f->n_outputs; k++) tn_cell_clear(&f->outputs[k].copy);
   tn_free(f->a, f->outputs, (uint64_t)f->n_outputs * sizeof *f->outputs);
   for (int64_t k = 0; k < f->cells.n; k++) tn_cell_free(f->cells.data[k]);
+  for (int64_t k = 0; k < f->mirrors.n; k++) tn_cell_free(f->mirrors.data[k]);
   for (int64_t k = 0; k < f->value_pool.n; k++) tn_cell_free(f->value_pool.data[k]);
   tn_vec_free(f->a, &f->cells);
+  tn_vec_free(f->a, &f->mirrors);
   tn_vec_free(f->a, &f->value_pool);
   tn_vec_free(f->a, &f->pool_free);
   while (f->n_spare) tn_free_sized(f->a, f->spare[--f->n_spare]);
@@ -62,13 +64,15 @@ static tn_setup *find(tn_frame *f, const tn_tensor *const *inputs) {
   return NULL;
 }
 
-static tn_status prepare(tn_frame *f, tn_setup *s, const tn_tensor *const *inputs, tn_diag *diag) {
+static tn_status prepare(tn_frame *f, tn_setup *s, const tn_tensor *const *inputs,
+                         const tn_tensor *const *bound, tn_diag *diag) {
   tn_plan *plan = NULL;
   if (!s || s != f->now) f->ran = false;
   tn_status status = s ? TN_OK : tn_callable_plan(f->callable, inputs, 0, diag, &plan);
   if (status) return status;
   const uint64_t bytes = s ? s->arena_need : plan->arena_bytes;
   status = s ? tn_frame_reuse(f, s, diag) : tn_frame_build_take(f, plan, diag);
+  if (!status) status = tn_device_bind(f, f->now, inputs, bound, diag);
   if (status && f->planner->n_devices && tn_diag_count(diag))
     return status; /* the device said it */
   return status ? tn_fail(diag, status, "%s: memory for a run cannot be had: %llu bytes",
@@ -78,9 +82,10 @@ static tn_status prepare(tn_frame *f, tn_setup *s, const tn_tensor *const *input
 
 /* Where a device has no memory for a new plan, or is lost while one is made, the policy may let
  * others take its place. */
-static tn_status prepare_by_policy(tn_frame *f, const tn_tensor *const *inputs, tn_diag *diag) {
+static tn_status prepare_by_policy(tn_frame *f, const tn_tensor *const *inputs,
+                                   const tn_tensor *const *bound, tn_diag *diag) {
   tn_diag *said = tn_diag_create();
-  const tn_status status = prepare(f, NULL, inputs, said);
+  const tn_status status = prepare(f, NULL, inputs, bound, said);
   const bool goes_on = (status == TN_ERR_MEMORY && tn_frame_give_up_full(f)) ||
                        (status == TN_ERR_IO && tn_frame_has_lost(f));
   if (goes_on) tn_callable_forget(f->callable, inputs); /* it was made, and cannot be built */
@@ -90,15 +95,28 @@ static tn_status prepare_by_policy(tn_frame *f, const tn_tensor *const *inputs, 
   else
     tn_diag_append(diag, said, NULL);
   tn_diag_destroy(said);
-  return goes_on ? prepare_by_policy(f, inputs, diag) : status; /* once per device at most */
+  return goes_on ? prepare_by_policy(f, inputs, bound, diag) : status; /* once per device at most */
 }
 
-tn_status tn_frame_prepare(tn_frame *f, const tn_tensor *const *inputs, tn_diag *diag) {
+/* Is an input or an output of this run in a buffer of the caller's? */
+static bool has_placed(const tn_frame *f, const tn_tensor *const *inputs,
+                       const tn_tensor *const *bound) {
+  for (int64_t k = 0; f->callable && k < f->callable->graph->inputs.n; k++)
+    if (tn_frame_is_placed(f, inputs[k])) return true;
+  for (int64_t k = 0; f->callable && bound && k < f->callable->graph->outputs.n; k++)
+    if (tn_frame_is_placed(f, bound[k])) return true;
+  return false;
+}
+
+tn_status tn_frame_prepare(tn_frame *f, const tn_tensor *const *inputs,
+                           const tn_tensor *const *bound, tn_diag *diag) {
   tn_frame_check_process(f);
+  f->has_placed = f->planner->n_devices && has_placed(f, inputs, bound);
   tn_setup *s = find(f, inputs);
   const bool may_do_without =
       !s && f->planner->n_devices && f->planner->fallback != TN_FALLBACK_FORBID;
-  return may_do_without ? prepare_by_policy(f, inputs, diag) : prepare(f, s, inputs, diag);
+  return may_do_without ? prepare_by_policy(f, inputs, bound, diag)
+                        : prepare(f, s, inputs, bound, diag);
 }
 
 static tn_status run_continuation(tn_frame *f, const tn_tensor *const *bound) {
@@ -108,7 +126,8 @@ static tn_status run_continuation(tn_frame *f, const tn_tensor *const *bound) {
   for (int64_t k = 0; k < n; k++) s->continuation_bound[k] = NULL;
   for (int32_t k = 0; bound && k < plan->n_outputs; k++) {
     int32_t to = plan->continuation_outputs[k];
-    if (to >= 0 && !s->continuation_bound[to]) s->continuation_bound[to] = bound[k];
+    if (to >= 0 && !s->continuation_bound[to] && !tn_frame_is_placed(f, bound[k]))
+      s->continuation_bound[to] = bound[k];
   }
   return tn_frame_run(s->continuation, s->continuation_inputs, s->continuation_bound, f->profile,
                       f->diag);
@@ -119,7 +138,8 @@ tn_status tn_frame_go(tn_frame *f, const tn_tensor *const *inputs, const tn_tens
   f->ran = false;
   f->profile = profile;
   f->diag = diag;
-  tn_status status = tn_frame_bind(f, inputs, bound);
+  tn_status status = f->has_placed ? tn_frame_mirror(f, inputs) : TN_OK;
+  if (!status) status = tn_frame_bind(f, inputs, bound);
   if (!status) status = tn_frame_steps(f);
   if (!status) status = tn_frame_copy_borrowed(f, bound);
   if (!status && f->now->plan->continuation) status = run_continuation(f, bound);
@@ -130,10 +150,10 @@ tn_status tn_frame_go(tn_frame *f, const tn_tensor *const *inputs, const tn_tens
 
 tn_status tn_frame_run(tn_frame *f, const tn_tensor *const *inputs, const tn_tensor *const *bound,
                        tn_profile *profile, tn_diag *diag) {
-  tn_status status = tn_frame_prepare(f, inputs, diag);
+  tn_status status = tn_frame_prepare(f, inputs, bound, diag);
   if (!status) status = tn_frame_go(f, inputs, bound, profile, diag);
   if (status != TN_ERR_IO || !tn_frame_may_do_without(f)) return status;
-  status = tn_frame_prepare(f, inputs, diag); /* a device is lost: once, and without it */
+  status = tn_frame_prepare(f, inputs, bound, diag); /* a device is lost: once, and without it */
   return status ? status : tn_frame_go(f, inputs, bound, profile, diag);
 }
 

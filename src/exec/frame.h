@@ -91,11 +91,13 @@ struct tn_frame {
   tn_output *outputs;
   int32_t n_outputs;            /* that outputs[] has room for */
   TN_VEC(tn_cell *) cells;      /* of dynamic slots; kept from plan to plan */
+  TN_VEC(tn_cell *) mirrors;    /* per input: what is in its buffer on a device, for the host */
   TN_VEC(tn_cell *) value_pool; /* results of subgraphs */
   TN_VEC(int32_t) pool_free;    /* indices of free cells of the pool: a heap, lowest first */
   const atomic_int *stop;       /* the user wants the run to end; NULL: nobody can say so */
   /* this run */
-  bool ran; /* outputs are valid */
+  bool ran;        /* outputs are valid */
+  bool has_placed; /* some inputs or outputs are in buffers on devices */
   tn_profile *profile;
   tn_diag *diag;
   atomic_int status;          /* the first error */

@@ -11,7 +11,11 @@ static tn_status session_open(tn_session *s, const tn_allocator *a) {
   s->input_of = tn_alloc(a, n_in * sizeof *s->input_of);
   s->bound = tn_alloc(a, n_out * sizeof *s->bound);
   s->bound_of = tn_alloc(a, n_out * sizeof *s->bound_of);
-  if (!s->inputs || !s->input_of || !s->bound || !s->bound_of) return TN_ERR_MEMORY;
+  s->input_places = tn_alloc(a, n_in * sizeof *s->input_places);
+  s->output_places = tn_alloc(a, n_out * sizeof *s->output_places);
+  if (!s->inputs || !s->input_of || !s->bound || !s->bound_of || !s->input_places ||
+      !s->output_places)
+    return TN_ERR_MEMORY;
   s->frame_inputs = s->input_of;
   tn_status status = tn_session_open_states(s, a);
   if (status) return status;
@@ -57,6 +61,12 @@ void tn_session_destroy(tn_session *session) {
   tn_session_drop_variants(s);
   tn_frame_destroy(s->main);
   tn_session_close_states(s, a);
+  for (uint64_t k = 0; s->input_places && k < n_in; k++)
+    tn_device_buffer_destroy(s->input_places[k].buffer);
+  for (uint64_t k = 0; s->output_places && k < n_out; k++)
+    tn_device_buffer_destroy(s->output_places[k].buffer);
+  tn_free(a, s->input_places, n_in * sizeof *s->input_places);
+  tn_free(a, s->output_places, n_out * sizeof *s->output_places);
   tn_free(a, s->inputs, n_in * sizeof *s->inputs);
   tn_free(a, s->input_of, n_in * sizeof *s->input_of);
   tn_free(a, s->bound, n_out * sizeof *s->bound);
@@ -74,8 +84,10 @@ tn_status tn_session_set_input(tn_session *session, int32_t index, const tn_tens
   tn_status status = tn_session_check_input(session, index, tensor, diag);
   if (status) return status;
   session->input_of[index] = NULL;
+  tn_session_place(&session->input_places[index], &session->inputs[index], NULL, 0);
   if (!tensor) return TN_OK;
   session->inputs[index] = tn_tensor_in(tensor);
+  if (tensor->kind == TN_KIND_TENSOR) session->inputs[index].object = 0;
   session->input_of[index] = &session->inputs[index];
   return TN_OK;
 }
@@ -86,8 +98,10 @@ tn_status tn_session_set_output(tn_session *session, int32_t index, const tn_ten
   tn_status status = tn_session_check_output(session, index, tensor, diag);
   if (status) return status;
   session->bound_of[index] = NULL;
+  tn_session_place(&session->output_places[index], &session->bound[index], NULL, 0);
   if (!tensor) return TN_OK;
   session->bound[index] = tn_tensor_in(tensor);
+  session->bound[index].object = 0;
   session->bound_of[index] = &session->bound[index];
   return TN_OK;
 }
@@ -115,7 +129,8 @@ tn_status tn_session_prepare(tn_session *session, tn_diag *diag) {
   tn_status status = check_all_set(session, diag);
   if (!status) status = tn_session_choose_frame(session, diag);
   if (status) return status;
-  return needs_data(tn_frame_prepare(session->frame, session->frame_inputs, diag), diag);
+  return needs_data(
+      tn_frame_prepare(session->frame, session->frame_inputs, session->bound_of, diag), diag);
 }
 
 tn_status tn_session_run(tn_session *session, tn_diag *diag) {

@@ -2,6 +2,7 @@
 #ifndef TN_EXEC_SESSION_H
 #define TN_EXEC_SESSION_H
 
+#include "exec/device_buffer.h"
 #include "exec/frame.h"
 #include "exec/profile.h"
 
@@ -20,11 +21,12 @@ struct tn_session {
   tn_frame *frame; /* that prepares and runs: main or a variant's */
   tn_frame *main;
   const tn_tensor **frame_inputs;
-  TN_VEC(tn_variant *) variants;          /* most recently used last */
-  int32_t n_inputs, n_outputs;            /* n_inputs: those that must be set */
-  int32_t n_all;                          /* with those that have a default, which follow */
-  tn_tensor *inputs, *bound;              /* as the user set them */
-  const tn_tensor **input_of, **bound_of; /* into the above; NULL: not set */
+  TN_VEC(tn_variant *) variants;           /* most recently used last */
+  int32_t n_inputs, n_outputs;             /* n_inputs: those that must be set */
+  int32_t n_all;                           /* with those that have a default, which follow */
+  tn_tensor *inputs, *bound;               /* as the user set them */
+  const tn_tensor **input_of, **bound_of;  /* into the above; NULL: not set */
+  tn_placed *input_places, *output_places; /* of those that are on a device */
   tn_profile profile;
   bool profiling;
   int32_t n_states; /* 0: the three below are NULL */
@@ -33,6 +35,10 @@ struct tn_session {
   const tn_tensor **main_inputs; /* inputs without defaults, then states */
   atomic_int stop;               /* tn_session_cancel() was called since the run began */
 };
+
+/* device_buffer.c: the tensor lies there from now on, NULL: no longer, and the place holds the
+ * buffer as long. */
+void tn_session_place(tn_placed *place, tn_tensor *t, tn_device_buffer *buffer, uint64_t offset);
 
 /* variant.c: sets frame and frame_inputs for the defaults that are replaced now. */
 tn_status tn_session_choose_frame(tn_session *s, tn_diag *diag);

@@ -68,7 +68,7 @@ static tn_status prepare(tn_task *t, int64_t graph, const tn_tensor *const *in) 
   if (!status && !child->frame)
     status = tn_frame_create_in(f, f->a, f->pool, f->planner, t->step->bodies[graph].callable,
                                 &child->frame);
-  if (!status) status = tn_frame_prepare(child->frame, child->inputs, f->diag);
+  if (!status) status = tn_frame_prepare(child->frame, child->inputs, NULL, f->diag);
   return status;
 }
 
