@@ -54,7 +54,8 @@ static tn_status bind_all(cli_session *s, const char *pattern, bool outputs, boo
   const int32_t n = outputs ? tn_model_n_outputs(s->model) : s->inputs.n;
   tn_status status = TN_OK;
   for (int32_t k = 0; k < n && !status; k++) {
-    const char *name = outputs ? tn_model_output_name(s->model, k) : tn_model_input_name(s->model, k);
+    const char *name =
+        outputs ? tn_model_output_name(s->model, k) : tn_model_input_name(s->model, k);
     if (fnmatch(pattern, name, 0)) continue;
     *found = true;
     status = outputs ? bind_output(s, k) : bind_input(s, k);
@@ -84,7 +85,8 @@ const tn_tensor *cli_output(cli_session *s, int32_t k) {
   const uint64_t bytes = (uint64_t)tn_tensor_bytes(value);
   *seen = *value;
   seen->data = tn_arena_alloc(&s->buffers->arena, bytes + 1);
-  const bool ok = seen->data && !tn_device_buffer_read(s->buffers->outputs[k], 0, seen->data, bytes, s->diag);
+  const bool ok =
+      seen->data && !tn_device_buffer_read(s->buffers->outputs[k], 0, seen->data, bytes, s->diag);
   return ok ? seen : NULL;
 }
 

@@ -83,7 +83,8 @@ static int32_t n_uploads(const tn_setup *s, int32_t root) {
   int32_t n = 0;
   for (int32_t k = 0; k < s->plan->n_steps; k++) {
     const tn_step *step = &s->plan->steps[k];
-    n += step->device && step->device->way == TN_WAY_UP && s->root[step->node->node.inputs[0]] == root;
+    n += step->device && step->device->way == TN_WAY_UP &&
+         s->root[step->node->node.inputs[0]] == root;
   }
   return n;
 }
@@ -219,7 +220,8 @@ static void choose_places(const tn_frame *f, const tn_setup *s, tn_recorded *r) 
   for (int32_t i = 0; i < plan->n_inputs; i++) {
     const tn_end *end = &r->ends[i];
     const int32_t slot = plan->inputs[i];
-    r->is_read_here[i] = end->buffer && (is_read_here(f, s, slot, end->device) || n_outputs_on(s, slot));
+    r->is_read_here[i] =
+        end->buffer && (is_read_here(f, s, slot, end->device) || n_outputs_on(s, slot));
   }
 }
 
@@ -227,7 +229,8 @@ tn_device_range tn_recorded_end(const tn_setup *s, const tn_recorded *r, int32_t
   const tn_end *end = r->to[step];
   const tn_step *one = &s->plan->steps[step];
   const bool is_up = one->device->way == TN_WAY_UP;
-  const tn_slot *slot = &s->plan->slots[is_up ? one->node->node.inputs[0] : one->node->node.outputs[0]];
+  const tn_slot *slot =
+      &s->plan->slots[is_up ? one->node->node.inputs[0] : one->node->node.outputs[0]];
   return (tn_device_range){TN_HEAD(tn_device_range), end->buffer,
                            end->offset + (is_up ? slot->offset : 0),
                            (uint64_t)tn_max_i64(tn_storage_bytes(slot->type), 0)};
@@ -259,8 +262,7 @@ static tn_status recorded_new(tn_setup *s, tn_recorded *r) {
   r->to = make(s, plan->n_steps, sizeof *r->to);
   r->is_written = make(s, plan->n_outputs, sizeof *r->is_written);
   r->is_read_here = make(s, plan->n_inputs, sizeof *r->is_read_here);
-  const bool ok =
-      r->recordings && r->ends && r->moved && r->to && r->is_written && r->is_read_here;
+  const bool ok = r->recordings && r->ends && r->moved && r->to && r->is_written && r->is_read_here;
   return ok ? TN_OK : TN_ERR_MEMORY;
 }
 
@@ -322,9 +324,9 @@ static tn_status get_ends(tn_frame *f, const tn_setup *s, const tn_tensor *const
     if (!is_here || !(p = placed(f, bound ? bound[k] : NULL))) continue;
     const int64_t bytes = tn_storage_bytes(plan->slots[plan->outputs[k]].type);
     if (bytes >= 0 && !tn_placed_holds(p, bytes))
-      return tn_fail(diag, TN_ERR_SHAPE, "output %d has %lld bytes, its buffer has %llu from %llu on",
-                     k, (long long)bytes, (unsigned long long)p->buffer->bytes,
-                     (unsigned long long)p->offset);
+      return tn_fail(
+          diag, TN_ERR_SHAPE, "output %d has %lld bytes, its buffer has %llu from %llu on", k,
+          (long long)bytes, (unsigned long long)p->buffer->bytes, (unsigned long long)p->offset);
     ends[plan->n_inputs + k] = end_of(p, bytes);
   }
   return TN_OK;
@@ -396,14 +398,15 @@ tn_status tn_frame_finish_placed(tn_frame *f, int32_t k, const tn_tensor *value,
                                  const tn_tensor *bound) {
   const tn_placed *p = placed(f, bound);
   const struct tn_device_setup *d = f->now->devices;
-  const int64_t bytes = value->kind == TN_KIND_TENSOR && value->dtype != TN_STRING
-                            ? tn_storage_bytes(value)
-                            : -1;
+  const int64_t bytes =
+      value->kind == TN_KIND_TENSOR && value->dtype != TN_STRING ? tn_storage_bytes(value) : -1;
   if (d && d->now->is_written[k]) return TN_OK;
   if (!tn_placed_holds(p, bytes)) {
     char text[TN_TENSOR_TEXT];
-    return tn_fail(f->diag, TN_ERR_SHAPE, "output %d is %s, which does not fit its buffer: %llu bytes "
-                   "from %llu on", k, tn_tensor_text(value, text, sizeof text),
+    return tn_fail(f->diag, TN_ERR_SHAPE,
+                   "output %d is %s, which does not fit its buffer: %llu bytes "
+                   "from %llu on",
+                   k, tn_tensor_text(value, text, sizeof text),
                    (unsigned long long)p->buffer->bytes, (unsigned long long)p->offset);
   }
   return bytes ? tn_buffer_write(&p->buffer->buffer, p->offset, value->data, (uint64_t)bytes,

@@ -89,8 +89,7 @@ static tn_status check_range(const tn_device_buffer *b, uint64_t offset, const v
 
 tn_status tn_device_buffer_write(tn_device_buffer *buffer, uint64_t offset, const void *data,
                                  uint64_t bytes, tn_diag *diag) {
-  const tn_status status =
-      check_range(buffer, offset, data, bytes, "tn_device_buffer_write", diag);
+  const tn_status status = check_range(buffer, offset, data, bytes, "tn_device_buffer_write", diag);
   if (status || !bytes) return status;
   return tn_buffer_write(&buffer->buffer, offset, data, bytes, "writing to a buffer", diag);
 }
@@ -164,8 +163,8 @@ tn_status tn_session_bind_output(tn_session *session, int32_t index, tn_device_b
   tn_status status = tn_session_check_output(session, index, NULL, diag);
   const tn_placed place = {buffer, offset};
   if (!status)
-    status = check_place(session, "output", tn_model_output_name(session->model, index), &place,
-                         diag);
+    status =
+        check_place(session, "output", tn_model_output_name(session->model, index), &place, diag);
   if (status) return status;
   session->bound[index] = tn_tensor_make(TN_NONE, 0, NULL, NULL);
   session->bound_of[index] = &session->bound[index];
