@@ -44,7 +44,7 @@ static const char words[] =
     "#define TO_INT(x) (int)(x)\n"
     "#define TO_I64(x) (i64)(x)\n"
     "#define ERF(x) erff(x)\n"
-    "#define EXACT volatile\n" /* products are fused with sums of later statements */
+    "#define EXACT\n"
     "#define LOCAL4(p, i) vload4(0, (p) + (i))\n";
 
 /* What the accessors take of OpenCL C. */
@@ -91,6 +91,8 @@ static void emit_head(tn_text *out, const gen_program *p) {
 
 void gen_gpu_emit_cuda(gen *g, tn_text *out, const gen_program *p) {
   (void)g;
+  if (strstr(p->body, "EXACT") || strstr(p->common, "EXACT"))
+    tn_text_add(out, "#pragma STDC FP_CONTRACT OFF\n"); /* what the driver makes an option of */
   tn_text_add(out, "%s%s%s%s", words, as_opencl, gen_gpu_macros, gen_gpu_functions);
   if (gen_gpu_has_epilogue(p)) tn_text_add(out, "%s%s", gen_gpu_fused, gen_gpu_fused_macros);
   tn_text_add(out, "%s", p->common);

@@ -21,10 +21,17 @@ static bool add_option(options *o, const char *name, int name_size, int64_t valu
   return n > 0 && n < OPTION_TEXT;
 }
 
+/* NVRTC knows no pragma against fusing products with sums, not even in other statements. */
+static bool is_exact(const char *text) {
+  static const char pragma[] = "#pragma STDC FP_CONTRACT OFF";
+  return !strncmp(text, pragma, sizeof pragma - 1);
+}
+
 /* "TILE:int WIDE:int" and 8, 1: "-DTILE=8", "-DWIDE=1". */
-static bool write_options(options *o, const char *constants, const int64_t *values,
-                          const char *arch) {
+static bool write_options(options *o, const char *text, const char *constants,
+                          const int64_t *values, const char *arch) {
   o->n = 0;
+  if (is_exact(text)) o->list[o->n++] = "--fmad=false";
   o->list[o->n++] = "-default-device";
   o->list[o->n++] = "--std=c++14";
   snprintf(o->text[o->n], OPTION_TEXT, "--gpu-architecture=%s", arch);
@@ -67,12 +74,14 @@ tn_status cuda_compile(const tn_device_call *c, const cuda_api *api, const tn_pr
                        void **out_binary, uint64_t *out_bytes) {
   options o;
   cuda_object *made = NULL;
-  if (!write_options(&o, program->constants, constants, arch))
-    return c->host->fail(c->ctx, TN_ERR_UNSUPPORTED, "its constants are too long");
   char *text = c->host->alloc(c->ctx, form->size + 1); /* NVRTC wants a zero behind it */
   if (!text) return TN_ERR_MEMORY;
   memcpy(text, form->data, form->size);
   text[form->size] = 0;
+  if (!write_options(&o, text, program->constants, constants, arch)) {
+    c->host->free(c->ctx, text);
+    return c->host->fail(c->ctx, TN_ERR_UNSUPPORTED, "its constants are too long");
+  }
   int code = api->nvrtcCreateProgram(&made, text, program->name, 0, NULL, NULL);
   c->host->free(c->ctx, text);
   if (code) return c->host->fail(c->ctx, TN_ERR_UNSUPPORTED, "nvrtcCreateProgram: error %d", code);

@@ -450,8 +450,8 @@ TN_API void tn_session_cancel(tn_session *session);
  * TN_DIM_UNKNOWN, TN_RANK_UNKNOWN or TN_NONE. TN_ERR_STATE: it is not prepared. */
 TN_API tn_status tn_session_output_type(const tn_session *session, int32_t index,
                                         tn_tensor *out_type);
-/* Output of the last run (its type if it is bound to a buffer on a device); lives until the next run or destroy. NULL if the last run failed or there
- * is no such output. */
+/* Output of the last run (its type if it is bound to a buffer on a device); lives until the next
+ * run or destroy. NULL if the last run failed or there is no such output. */
 TN_API const tn_tensor *tn_session_output(const tn_session *session, int32_t index);
 
 /* State `index` as the last run has left it, or as it is before the first one; lives until the next

@@ -20,9 +20,8 @@ static tn_device *device_of(const tn_model *m, const char *name) {
 }
 
 static tn_status open_buffer(tn_device_buffer *b, tn_device *d, uint64_t bytes, tn_diag *diag) {
-  static atomic_ullong n_made;
   b->bytes = bytes;
-  b->number = (uint64_t)atomic_fetch_add(&n_made, 1) + 1;
+  b->number = (uint64_t)atomic_fetch_add(&b->model->n_buffers, 1) + 1;
   const uint64_t room = tn_round_up(bytes ? bytes : 1, TN_BUFFER_UNIT);
   tn_status status = tn_buffer_open(d, room, TN_BUFFER_DEVICE, "a buffer", diag, &b->buffer);
   return status ? status : tn_buffer_clear(&b->buffer, "clearing a buffer", diag);

@@ -12,7 +12,7 @@ struct tn_device_buffer {
   tn_model *model;
   tn_buffer buffer;
   uint64_t bytes;  /* as asked for; the buffer ends with a whole unit */
-  uint64_t number; /* of the process: no other buffer ever has it */
+  uint64_t number; /* no other buffer of the model ever has it */
 };
 
 /* Where the elements of a tensor lie whose `object` points to it. */

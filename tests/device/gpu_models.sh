@@ -20,6 +20,10 @@ for batch in 1 21; do
   "$tenon" run "$model" "${here[@]}" --output "$work/$batch" >/dev/null || fail "batch $batch"
   "$tenon" compare "$model" "${there[@]}" --with "$work/$batch" --rtol 1e-5 --atol 1e-5 ||
     fail "batch $batch on $device"
+  "$tenon" run "$model" "${there[@]}" --output "$work/there" >/dev/null || fail "batch $batch"
+  "$tenon" run "$model" "${there[@]}" --on-device '*' --repeat 3 -o "$work/stays" >/dev/null ||
+    fail "batch $batch, ends on $device"
+  diff -r "$work/there" "$work/stays" || fail "batch $batch, ends on $device"
   "$tenon" check "$model" "${there[@]}" | grep -q "$device .* 100.0 % of .*; waits: 1$" ||
     fail "batch $batch is not wholly on $device"
   "$tenon" run "$model" "${there[@]}" --repeat 5 --threads 2 >/dev/null || fail "repeated"

@@ -28,6 +28,10 @@ same() { # WHAT OPTIONS...
   run device "$model" --isa none --device shadow "${@:2}" || fail "$name, $1: exit status $?"
   diff -r "$work/cpu" "$work/device" >/dev/null || fail "$name, $1: other bits than on the CPU"
 }
+has_sizes() { # of its outputs
+  ! "$tenon" run "$model" --random --device shadow --quiet --on-device '*' 2>&1 |
+    grep -q "only a run tells"
+}
 close() { # WHAT OPTIONS...: of kernels with another order of sums
   "$tenon" compare "$model" --random=1 --with "$work/all" --device shadow "${@:2}" \
     >"$work/device.log" 2>&1 || fail "$name, $1: exit status $?"
@@ -42,6 +46,7 @@ for model in "${models[@]}"; do
   count=$((count + 1))
   export TENON_SHADOW=delay=100
   same "wholly there"
+  has_sizes && same "its ends, too" --on-device '*' --repeat 2
   close "wholly there, all kernels"
   for seed in 1 2; do
     export TENON_SHADOW=hide=50,delay=100,seed=$seed

@@ -15,7 +15,11 @@
 #include "tenon/tenon.h"
 
 enum { ROWS = 4, COLUMNS = 6, N = ROWS * COLUMNS, BYTES = N * 4, MAX_INPUTS = 4, MAX_OUTPUTS = 4 };
-enum { PLACE = BYTES, N_PLACES = 16, UNIT = 64 }; /* of buffers; UNIT: what offsets there are multiples of */
+enum {
+  PLACE = BYTES,
+  N_PLACES = 16,
+  UNIT = 64
+}; /* of buffers; UNIT: what offsets there are multiples of */
 
 static uint64_t seed;
 
@@ -91,7 +95,8 @@ static void make_graph(tn_runtime *runtime, const shape *s, tn_graph **out) {
     assert_int_equal(api()->add_output(g, values[n - 1 - k]), TN_OK);
 }
 
-static tn_model *make_model(tn_runtime *runtime, const shape *s, const char *device, tn_diag *diag) {
+static tn_model *make_model(tn_runtime *runtime, const shape *s, const char *device,
+                            tn_diag *diag) {
   tn_graph *g;
   tn_model *model = NULL;
   const tn_model_options o = {.head = TN_HEAD(tn_model_options),
@@ -181,7 +186,8 @@ static void bind(trial *t, const shape *s, const end *in, const end *out) {
     check(t, tn_session_bind_input(t->session, k, &x, b, in[k].offset, t->diag));
   }
   for (int k = 0; k < s->n_outputs; k++)
-    check(t, tn_session_bind_output(t->session, k, out[k].buffer < 0 ? NULL : t->buffers[out[k].buffer],
+    check(t, tn_session_bind_output(t->session, k,
+                                    out[k].buffer < 0 ? NULL : t->buffers[out[k].buffer],
                                     out[k].offset, t->diag));
 }
 
@@ -196,7 +202,8 @@ static void run_and_compare(trial *t, const shape *s, const end *in, const end *
     } else {
       assert_null(value->data);
       assert_int_equal(value->rank, 2);
-      check(t, tn_device_buffer_read(t->buffers[out[k].buffer], out[k].offset, got, BYTES, t->diag));
+      check(t,
+            tn_device_buffer_read(t->buffers[out[k].buffer], out[k].offset, got, BYTES, t->diag));
     }
     if (memcmp(got, tn_session_output(t->plain, k)->data, sizeof got))
       fail_msg("seed %llu, round %d: output %d differs", (unsigned long long)s->seed, round, k);
@@ -221,9 +228,10 @@ static void test_random(void **state) {
   for (uint64_t k = 0; k < GRAPHS; k++) {
     seed = first + k;
     const int n_steps = 1 + (int)random_below(9);
-    const shape s = {1 + (int)random_below(MAX_INPUTS),
-                     1 + (int)random_below((uint32_t)(n_steps < MAX_OUTPUTS ? n_steps : MAX_OUTPUTS)),
-                     n_steps, first + k};
+    const shape s = {
+        1 + (int)random_below(MAX_INPUTS),
+        1 + (int)random_below((uint32_t)(n_steps < MAX_OUTPUTS ? n_steps : MAX_OUTPUTS)), n_steps,
+        first + k};
     end in[MAX_INPUTS], out[MAX_OUTPUTS];
     char shadow[48];
     snprintf(shadow, sizeof shadow, "hide=%d,delay=20,seed=%llu", k % 2 ? 40 : 0,
