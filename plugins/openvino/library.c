@@ -1,12 +1,12 @@
 /* Opening OpenVINO's library, which TENON_OPENVINO names, and what both halves ask of it. */
 #include <dlfcn.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ov.h"
+#include "tenon/experimental/keep_signals.h"
 
 /* ---- types ---- */
 
@@ -33,28 +33,6 @@ static int types_are_known(const ov_api *api) {
     if (failed || bytes != (size_t)tn_dtype_bytes(k, 1)) return 0;
   }
   return 1;
-}
-
-/* ---- signals ---- */
-
-/* What the library loads when it looks for devices takes signals for itself (LLVM, through a driver
- * of OpenCL); they are the program's. */
-enum { N_SIGNALS = 32 };
-
-typedef struct handlers {
-  struct sigaction of[N_SIGNALS];
-} handlers;
-
-static void keep_handlers(handlers *h) {
-  for (int k = 1; k < N_SIGNALS; k++) (void)sigaction(k, NULL, &h->of[k]);
-}
-
-static void restore_handlers(const handlers *h) {
-  for (int k = 1; k < N_SIGNALS; k++) {
-    struct sigaction now;
-    if (!sigaction(k, NULL, &now) && now.sa_handler != h->of[k].sa_handler)
-      (void)sigaction(k, &h->of[k], NULL);
-  }
 }
 
 /* ---- the library ---- */
@@ -170,10 +148,10 @@ static tn_status open_all(const tn_accelerator_call *call, ov *out) {
 }
 
 tn_status ov_open(const tn_accelerator_call *call, ov *out) {
-  handlers h;
-  keep_handlers(&h);
+  tn_kept_signals kept;
+  tn_signals_keep(&kept);
   const tn_status s = open_all(call, out);
-  restore_handlers(&h);
+  tn_signals_restore(&kept);
   return s;
 }
 

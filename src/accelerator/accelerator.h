@@ -130,7 +130,7 @@ tn_status tn_part_to_bytes(const tn_allocator *a, const tn_registry *r, tn_part 
                            tn_diag *diag);
 void tn_part_close(const tn_allocator *a, tn_part *part); /* its bytes */
 
-/* ---- making modules: child.c, request.c, worker.c, cache.c ----------------------------------- */
+/* ---- making modules: compile.c, apart.c, child.c, request.c, cache.c ------------------------ */
 
 /* What a worker is asked to do. */
 typedef struct tn_compile_request {
@@ -140,6 +140,9 @@ typedef struct tn_compile_request {
   const char *key;
   tn_part *parts;        /* with bytes */
   uint64_t memory_bytes; /* it may map; 0: no limit */
+  bool asks;             /* for claims on the nodes of part 0, which cost `costs` here */
+  uint32_t n_costs;
+  const double *costs;
 } tn_compile_request;
 
 /* As bytes, from which the worker reads it; texts and parts point into them. */
@@ -164,6 +167,19 @@ tn_status tn_compile_rules_read(tn_arena *arena, tn_compile_rules *out);
  * cache; then loads it. */
 tn_status tn_compile(tn_accelerator *x, tn_part *parts, uint32_t n_parts, tn_diag *diag,
                      struct tn_loaded **out_loaded);
+
+/* What is asked for, found in the cache, or made by a worker and kept; sets key and plugins. */
+tn_status tn_compile_make(tn_accelerator *x, const tn_compile_rules *rules, tn_compile_request *r,
+                          tn_arena *arena, tn_diag *diag, tn_mapping *out);
+
+/* Claims of a compiler with TN_COMPILER_APART; texts in the arena. Errors are said with the name of
+ * the accelerator before them. */
+tn_status tn_claim_apart(tn_accelerator *x, tn_graph *g, tn_claim *const *claims, tn_arena *arena,
+                         tn_diag *diag);
+/* The same in this process: what the worker does. */
+tn_status tn_claim_here(const tn_accelerator *x, const tn_compile_request *r, const tn_graph *g,
+                        void (*stage)(void *ctx, const char *), tn_write_fn write, void *ctx,
+                        tn_diag *diag);
 
 /* Compiles in this process: what the worker does. Writes a container. stage: called with what comes
  * next, for whoever has to say where it crashed. graphs: checked and inferred, one a part. */

@@ -128,13 +128,13 @@ static tn_status say(job *j, tn_status status, const char *what) {
                  j->request->compiler, what, stage_text(j), parts_text(j), log_text(j));
 }
 
-/* What the worker has told. */
+/* What the worker has told, and the compiler's log, which may know more. */
 static tn_status told(job *j, const char *text) {
   char copy[1100];
   snprintf(copy, sizeof copy, "%s", text);
   tn_text_tame_line(copy, (int64_t)strlen(copy));
-  return tn_fail(j->diag, TN_ERR_UNSUPPORTED, "accelerator '%s': compiler '%s': %s", j->x->name,
-                 j->request->compiler, copy);
+  return tn_fail(j->diag, TN_ERR_UNSUPPORTED, "accelerator '%s': compiler '%s': %s%s", j->x->name,
+                 j->request->compiler, copy, log_text(j));
 }
 
 static tn_status judge(job *j, bool in_time, int how, tn_mapping *out) {

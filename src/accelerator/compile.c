@@ -54,20 +54,19 @@ tn_status tn_compile_rules_read(tn_arena *arena, tn_compile_rules *out) {
 
 /* ---- the key ---- */
 
-/* The key of the module that these parts become; NULL: no memory. */
-static const char *key_of(const tn_accelerator *x, const tn_part *parts, uint32_t n,
-                          tn_arena *arena) {
+/* The key of the module that these parts become, or of the claims on them; NULL: no memory. */
+static const char *key_of(const tn_accelerator *x, const tn_compile_request *r, tn_arena *arena) {
   const tn_compilerdef *c = x->compiler;
   uint8_t id[TN_BUILD_ID_BYTES];
   char sha256[TN_SHA256_TEXT];
   tn_text text;
   tn_text_init(&text, x->a);
-  tn_text_add(&text, "module 1 %s\n", tn_version());
+  tn_text_add(&text, "%s 1 %s\n", r->asks ? "claims" : "module", tn_version());
   const uint32_t n_id = tn_build_id(id);
   tn_text_add_bytes(&text, (const char *)id, n_id);
   tn_text_add(&text, "\n%s\n%s\n%s\n%s\n%s\n", c->compiler.name, c->owner->name,
               c->owner->build ? c->owner->build : "", x->name, x->target.sdk ? x->target.sdk : "");
-  for (uint32_t k = 0; k < n; k++) tn_text_add(&text, "%s\n", parts[k].sha256);
+  for (uint32_t k = 0; k < r->n_parts; k++) tn_text_add(&text, "%s\n", r->parts[k].sha256);
   tn_sha256_text(tn_text_get(&text), (uint64_t)text.n, sha256);
   const char *key = text.status ? NULL : tn_arena_str(arena, sha256);
   tn_text_free(&text);
@@ -199,8 +198,12 @@ static tn_status compile_inside(const tn_accelerator *x, const tn_compile_reques
   const tn_graph **graphs = tn_arena_alloc(&arena, (r->n_parts + 1) * sizeof *graphs);
   for (uint32_t k = 0; graphs && k < r->n_parts; k++) graphs[k] = r->parts[k].body;
   tn_diag *said = tn_diag_create();
-  status =
-      graphs ? tn_compile_here(x, r, graphs, no_stage, write_inside, &result, said) : TN_ERR_MEMORY;
+  if (!graphs)
+    status = TN_ERR_MEMORY;
+  else if (r->asks)
+    status = tn_claim_here(x, r, graphs[0], no_stage, write_inside, &result, said);
+  else
+    status = tn_compile_here(x, r, graphs, no_stage, write_inside, &result, said);
   tn_diag_append(diag, said, x->compiler->compiler.name);
   tn_diag_destroy(said);
   if (!status) status = tn_nameless_map(&result, diag, out);
@@ -239,6 +242,30 @@ static tn_status list_plugins(const tn_accelerator *x, tn_arena *arena, tn_compi
   return TN_OK;
 }
 
+static tn_status prepare(tn_accelerator *x, tn_compile_request *r, tn_arena *arena) {
+  r->key = key_of(x, r, arena);
+  return r->key ? list_plugins(x, arena, r) : TN_ERR_MEMORY;
+}
+
+static bool is_cached(tn_accelerator *x, const tn_compile_rules *rules, const tn_compile_request *r,
+                      tn_diag *diag, tn_mapping *out) {
+  return rules->cache && !tn_module_cache_get(x, rules->cache, r->key, diag, out);
+}
+
+static tn_status make_and_keep(tn_accelerator *x, const tn_compile_rules *rules,
+                               const tn_compile_request *r, tn_diag *diag, tn_mapping *out) {
+  const tn_status status = make(x, rules, r, diag, out);
+  if (!status && rules->cache) tn_module_cache_put(x->a, rules->cache, r->key, out);
+  return status;
+}
+
+tn_status tn_compile_make(tn_accelerator *x, const tn_compile_rules *rules, tn_compile_request *r,
+                          tn_arena *arena, tn_diag *diag, tn_mapping *out) {
+  const tn_status status = prepare(x, r, arena);
+  if (status || is_cached(x, rules, r, diag, out)) return status;
+  return make_and_keep(x, rules, r, diag, out);
+}
+
 tn_status tn_compile(tn_accelerator *x, tn_part *parts, uint32_t n_parts, tn_diag *diag,
                      tn_loaded **out_loaded) {
   tn_compile_rules rules;
@@ -253,21 +280,17 @@ tn_status tn_compile(tn_accelerator *x, tn_part *parts, uint32_t n_parts, tn_dia
   tn_status status = tn_compile_rules_read(&arena, &rules);
   for (uint32_t k = 0; k < n_parts && !status; k++)
     status = tn_part_to_bytes(x->a, x->registry, &parts[k], diag);
-  if (!status && !(r.key = key_of(x, parts, n_parts, &arena))) status = TN_ERR_MEMORY;
-  if (!status) status = list_plugins(x, &arena, &r);
+  if (!status) status = prepare(x, &r, &arena);
   r.memory_bytes = rules.memory_bytes;
-  if (!status && rules.cache && !tn_module_cache_get(x, rules.cache, r.key, diag, &made)) {
+  if (!status && is_cached(x, &rules, &r, diag, &made)) {
     tn_diag *said = tn_diag_create();
     status = tn_loaded_take(x, &made, parts, n_parts, said, out_loaded);
     tn_diag_destroy(said); /* what does not fit is compiled again */
     if (!status) goto done;
     status = TN_OK;
   }
-  if (!status) status = make(x, &rules, &r, diag, &made);
-  if (!status) {
-    if (rules.cache) tn_module_cache_put(x->a, rules.cache, r.key, &made);
-    status = tn_loaded_take(x, &made, parts, n_parts, diag, out_loaded);
-  }
+  if (!status) status = make_and_keep(x, &rules, &r, diag, &made);
+  if (!status) status = tn_loaded_take(x, &made, parts, n_parts, diag, out_loaded);
 done:
   tn_arena_clear(&arena);
   return status;

@@ -3,7 +3,7 @@
 #include "accelerator/accelerator.h"
 #include "accelerator/bytes.h"
 
-static const char magic[] = "TENONREQ1";
+static const char magic[] = "TENONREQ2";
 
 tn_status tn_request_write(const tn_allocator *a, const tn_compile_request *r, tn_write_fn write,
                            void *ctx) {
@@ -16,6 +16,13 @@ tn_status tn_request_write(const tn_allocator *a, const tn_compile_request *r, t
   tn_put_u64(&head, r->memory_bytes, 8);
   tn_put_u32(&head, r->n_plugins);
   for (uint32_t k = 0; k < r->n_plugins; k++) tn_put_text(&head, r->plugins[k]);
+  tn_put_u32(&head, r->asks);
+  tn_put_u32(&head, r->n_costs);
+  for (uint32_t k = 0; k < r->n_costs; k++) {
+    uint64_t cost;
+    memcpy(&cost, &r->costs[k], sizeof cost);
+    tn_put_u64(&head, cost, 8);
+  }
   tn_put_u32(&head, r->n_parts);
   for (uint32_t k = 0; k < r->n_parts; k++) tn_put_u64(&head, r->parts[k].size, 8);
   tn_status status = head.status ? head.status : write(ctx, head.data, (uint64_t)head.n);
@@ -40,6 +47,18 @@ static bool read_parts(tn_arena *arena, tn_cursor *b, tn_compile_request *out) {
   return !b->is_short;
 }
 
+static bool read_costs(tn_arena *arena, tn_cursor *b, tn_compile_request *out) {
+  out->asks = tn_get_u32(b) != 0;
+  out->n_costs = tn_get_count(b, 8);
+  double *costs = tn_arena_alloc(arena, ((uint64_t)out->n_costs + 1) * sizeof *costs);
+  for (uint32_t k = 0; costs && k < out->n_costs; k++) {
+    const uint64_t cost = tn_get_u64(b, 8);
+    memcpy(&costs[k], &cost, sizeof cost);
+  }
+  out->costs = costs;
+  return costs != NULL;
+}
+
 const char *tn_request_read(tn_arena *arena, const uint8_t *data, uint64_t size,
                             tn_compile_request *out) {
   tn_cursor b = {data, data + size, false};
@@ -54,6 +73,7 @@ const char *tn_request_read(tn_arena *arena, const uint8_t *data, uint64_t size,
   if (!plugins) return "there is no memory to read it";
   for (uint32_t k = 0; k < out->n_plugins; k++) plugins[k] = tn_get_text(&b);
   out->plugins = plugins;
-  if (!read_parts(arena, &b, out)) return "it is cut off";
+  if (!read_costs(arena, &b, out)) return "there is no memory to read it";
+  if (!read_parts(arena, &b, out) || (out->asks && out->n_parts != 1)) return "it is cut off";
   return b.at == b.end ? NULL : "something follows it";
 }

@@ -124,7 +124,10 @@ static tn_status work(worker *w) {
   if (status) return status;
   const int ticket = tn_registry_enter(w->runtime->registry);
   status = find(w, &x);
-  if (!status) status = tn_compile_here(&x, &w->request, graphs, stage, write_answer, w, w->diag);
+  if (!status && w->request.asks)
+    status = tn_claim_here(&x, &w->request, graphs[0], stage, write_answer, w, w->diag);
+  else if (!status)
+    status = tn_compile_here(&x, &w->request, graphs, stage, write_answer, w, w->diag);
   tn_registry_leave(w->runtime->registry, ticket);
   return status;
 }

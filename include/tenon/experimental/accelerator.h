@@ -107,12 +107,21 @@ enum {
   TN_VERDICT_NO = 3         /* this target cannot run what it does */
 };
 
+/* tn_compiler.flags. */
+enum {
+  /* partition() is called in a process of its own, too: it loads what may crash. The graph there
+   * holds the nodes that it is asked about, and what they read from others are inputs. Reasons are
+   * texts that live as long as the process. Its answers are kept, as modules are. */
+  TN_COMPILER_APART = 1
+};
+
 typedef struct tn_compiler {
   tn_head head;
   const char *name; /* letters, digits and _ . - */
   const char *vendor;
   const char *format; /* of the modules that it makes */
-  uint32_t n_targets, reserved;
+  uint32_t n_targets;
+  uint32_t flags;                  /* TN_COMPILER_... */
   const tn_target *const *targets; /* at least one */
   /* Optional: whether a module, perhaps of an older kit, is right for call->target and a device
    * with this stamp ("": it has none): TN_VERDICT_... . The module's data is NULL. Without it,

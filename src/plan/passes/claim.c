@@ -101,6 +101,10 @@ static tn_status ask(claimer *c) {
   tn_accelerator_talk t;
   tn_status status = make_claims(c);
   if (status) return status;
+  if (c->x->compiler->compiler.flags & TN_COMPILER_APART) {
+    status = tn_claim_apart(c->x, c->g, (tn_claim *const *)c->claims, &c->arena, c->said);
+    return status ? status : take_claims(c);
+  }
   tn_accelerator_talk_open(&t, c->x, c->x->compiler->owner, c->diag);
   const tn_compiler *compiler = &c->x->compiler->compiler;
   status = tn_accelerator_answer(
