@@ -29,8 +29,8 @@ static const cli_option options[] = {
     {"target", "LIST",
      "plan for these instruction sets, as --isa has them (may be repeated; default: --isa)", 0},
     {"with", "SERVICE",
-     "what else: devices, plugins (from files), weight_cache, writers or file_kinds (may be "
-     "repeated)",
+     "what else: devices, plugins (from files), weight_cache, writers, file_kinds, values (from "
+     "files), pins or tuning (may be repeated)",
      0},
     {"plan", NULL, "write each model as a plan file, and list only what runs these", 0},
     {NULL, NULL, NULL, 0}};
@@ -58,7 +58,10 @@ static bool keep_service(const char *name, select_options *o) {
   for (const char *const *known = tn_part_services; *known; known++)
     if (!strcmp(name, *known))
       return cli_keep("--with", name, o->services, MAX_SERVICES, &o->n_services);
-  cli_error("--with: '%s' is none of devices, plugins, weight_cache, writers, file_kinds", name);
+  cli_error(
+      "--with: '%s' is none of devices, plugins, weight_cache, writers, file_kinds, values, pins, "
+      "tuning",
+      name);
   return false;
 }
 

@@ -14,6 +14,10 @@ typedef enum tn_feature {
   TN_FEATURE_NARROW_WEIGHTS,
   TN_FEATURE_PROMOTE_HALVES,
   TN_FEATURE_MOVE_TRANSPOSES,
+  /* what models may have */
+  TN_FEATURE_FUNCTIONS,     /* functions of their own */
+  TN_FEATURE_SUBGRAPHS,     /* If, Loop, Scan */
+  TN_FEATURE_CONTINUATIONS, /* shapes that depend on the data of a run */
   TN_FEATURE_COUNT
 } tn_feature;
 

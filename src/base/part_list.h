@@ -10,7 +10,7 @@
  *   driver shadow
  *   feature merge_regions what only some models have use for: tn_feature_names
  *   service devices       what programs ask for: devices, plugins (from files), weight_cache,
- *                         writers, file_kinds
+ *                         writers, file_kinds, values (from files), pins, tuning
  *
  * `tenon select` writes them, tenon-gen makes tables of them. */
 #ifndef TN_BASE_PART_LIST_H

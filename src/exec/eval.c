@@ -1,25 +1,11 @@
-/* Runs one node by itself: a plan of one step, run by an ordinary frame.
- *
- * For folding, on constant inputs: the kernel is the best-ranked one that takes the node in plain
- * layout, and outputs of known size are written straight into the constants that the caller gets.
- * For selection, to time a given kernel: on made-up inputs. */
+/* Runs one node by itself, on constant inputs, for folding: the kernel is the best-ranked one that
+ * takes the node in plain layout, and outputs of known size are written straight into the constants
+ * that the caller gets. */
+#include "exec/eval.h"
+
 #include <string.h>
 
-#include "base/cpu.h"
-#include "exec/frame.h"
 #include "plan/select/match.h"
-
-typedef struct tn_eval {
-  const tn_planner *planner;
-  tn_gnode node; /* its inputs and outputs are slots of the plan */
-  tn_diag *diag;
-  tn_arena arena;
-  tn_plan plan;
-  tn_choice choice;
-  tn_step step;
-  int32_t *inputs, *outputs;
-  tn_frame *frame;
-} tn_eval;
 
 /* ---- the plan of one step ---- */
 
@@ -66,8 +52,8 @@ static tn_status add_output(tn_eval *e, uint32_t k, const tn_tensor *out, tn_con
   return TN_OK;
 }
 
-static tn_status add_step(tn_eval *e, const tn_tensor *const *in, tn_tensor *const *out,
-                          tn_const **out_consts) {
+tn_status tn_eval_add_step(tn_eval *e, const tn_tensor *const *in, tn_tensor *const *out,
+                           tn_const **out_consts) {
   tn_node *n = &e->node.node;
   const uint32_t n_in = n->n_inputs, n_out = n->n_outputs;
   e->plan.slots = tn_arena_alloc(&e->arena, (uint64_t)(n_in + n_out) * sizeof *e->plan.slots);
@@ -105,7 +91,7 @@ static tn_status choose(tn_eval *e) {
 }
 
 /* Books scratch and state, and builds the frame anew with them. */
-static tn_status book(tn_eval *e) {
+tn_status tn_eval_book(tn_eval *e) {
   tn_kernel_plan *plan = &e->choice.plan;
   e->step.worker_scratch_offset = tn_round_up(plan->scratch_bytes, 64);
   if (plan->state_bytes) {
@@ -117,7 +103,7 @@ static tn_status book(tn_eval *e) {
 }
 
 /* Prepares the kernel, calls body, and finishes. */
-static tn_status with_state(tn_eval *e, tn_status (*body)(tn_frame *f, void *self), void *self) {
+tn_status tn_eval_with_state(tn_eval *e, tn_status (*body)(tn_frame *f, void *self), void *self) {
   tn_task *t = &e->frame->now->tasks[0];
   const tn_kernel *kernel = &e->choice.def->kernel;
   bool prepared = e->step.state && kernel->prepare;
@@ -149,7 +135,7 @@ static tn_status take_output(tn_eval *e, uint32_t k, tn_tensor *out, tn_const **
   return TN_OK;
 }
 
-static void eval_close(tn_eval *e) {
+void tn_eval_close(tn_eval *e) {
   tn_frame_destroy(e->frame);
   tn_free(e->planner->a, e->step.state, e->step.state ? e->choice.plan.state_bytes : 0);
   tn_arena_clear(&e->arena);
@@ -157,13 +143,13 @@ static void eval_close(tn_eval *e) {
 
 static tn_status eval(tn_eval *e, const tn_tensor *const *in, tn_tensor *const *out,
                       tn_const **out_consts) {
-  tn_status status = add_step(e, in, out, out_consts);
+  tn_status status = tn_eval_add_step(e, in, out, out_consts);
   if (!status)
     status = tn_frame_create_in(NULL, e->planner->a, e->planner->pool, e->planner, NULL, &e->frame);
   if (!status) status = tn_frame_build_take(e->frame, &e->plan, NULL);
   if (!status) status = choose(e);
-  if (!status) status = book(e);
-  if (!status) status = with_state(e, run_once, NULL);
+  if (!status) status = tn_eval_book(e);
+  if (!status) status = tn_eval_with_state(e, run_once, NULL);
   for (uint32_t k = 0; !status && k < e->node.node.n_outputs; k++)
     status = take_output(e, k, out[k], &out_consts[k]);
   return status;
@@ -181,93 +167,6 @@ tn_status tn_eval_node(const tn_planner *p, const tn_gnode *node, const tn_tenso
     out_consts[k] = NULL;
     if (out[k]) out[k]->data = NULL;
   }
-  eval_close(&e);
-  return status;
-}
-
-/* ---- timing ---- */
-
-enum { MIN_RUNS = 3, MAX_RUNS = 100, ENOUGH_NS = 20000000 };
-
-/* Numbers of the size of usual activations; integers, which may be indices, are 0. */
-static void make_up(const tn_tensor *t, uint8_t *data, uint64_t bytes) {
-  uint32_t state = 1;
-  if (t->dtype == TN_F32)
-    for (uint64_t k = 0; k + 4 <= bytes; k += 4) {
-      state = state * 1664525u + 1013904223u;
-      const float x = (float)(int32_t)state * 0x1p-31f;
-      memcpy(data + k, &x, sizeof x);
-    }
-  else if (t->dtype == TN_F64 || t->dtype == TN_F16 || t->dtype == TN_BF16)
-    memset(data, 0x3c, bytes);
-}
-
-/* A list, strings or an open shape cannot be made up. */
-static bool is_plain_data(const tn_tensor *t) {
-  return t->kind == TN_KIND_TENSOR && t->dtype != TN_STRING && tn_storage_bytes(t) >= 0;
-}
-
-static tn_status fill_input(const tn_planner *p, const tn_tensor *in, tn_tensor *t, tn_const **c) {
-  const int64_t bytes = tn_storage_bytes(in);
-  *t = *in;
-  if (in->data) return TN_OK;
-  if (!is_plain_data(in)) return TN_ERR_UNSUPPORTED;
-  *c = tn_const_new(p->a, (uint64_t)bytes);
-  if (!*c) return TN_ERR_MEMORY;
-  make_up(in, (*c)->data, (uint64_t)bytes);
-  t->data = (*c)->data;
-  return TN_OK;
-}
-
-static tn_status run_often(tn_frame *f, void *self) {
-  uint64_t *best = self;
-  const uint64_t begin = tn_now_ns();
-  tn_status status = tn_frame_steps(f); /* warms up */
-  for (int k = 0; !status && k < MAX_RUNS; k++) {
-    const uint64_t start = tn_now_ns();
-    if (k >= MIN_RUNS && start - begin > ENOUGH_NS) break;
-    status = tn_frame_steps(f);
-    const uint64_t ns = tn_now_ns() - start;
-    if (!k || ns < *best) *best = ns;
-  }
-  return status;
-}
-
-static tn_status measure(tn_eval *e, const tn_tensor *const *in, tn_tensor *const *out,
-                         tn_const **consts, uint64_t *out_ns) {
-  const uint32_t n_in = e->node.node.n_inputs, n_out = e->node.node.n_outputs;
-  tn_tensor *types = tn_arena_alloc(&e->arena, ((uint64_t)n_in + 1) * sizeof *types);
-  const tn_tensor **given = tn_arena_alloc(&e->arena, ((uint64_t)n_in + 1) * sizeof *given);
-  tn_status status = types && given ? TN_OK : TN_ERR_MEMORY;
-  for (uint32_t k = 0; !status && k < n_in; k++) {
-    given[k] = in[k] ? &types[k] : NULL;
-    if (in[k]) status = fill_input(e->planner, in[k], &types[k], &consts[k]);
-  }
-  for (uint32_t k = 0; !status && k < n_out; k++)
-    if (out[k] && !is_plain_data(out[k])) status = TN_ERR_UNSUPPORTED;
-  if (!status) status = add_step(e, given, out, consts + n_in);
-  if (!status)
-    status = tn_frame_create_in(NULL, e->planner->a, e->planner->pool, e->planner, NULL, &e->frame);
-  if (!status) status = book(e);
-  return status ? status : with_state(e, run_often, out_ns);
-}
-
-tn_status tn_measure_node(const tn_planner *p, const tn_gnode *node, const tn_kerneldef *def,
-                          const tn_kernel_plan *plan, const tn_tensor *const *in,
-                          tn_tensor *const *out, uint64_t *out_ns) {
-  const uint32_t n = node->node.n_inputs + node->node.n_outputs;
-  tn_eval e = {.planner = p, .node = *node};
-  tn_arena_init(&e.arena, p->a);
-  tn_const **consts = tn_arena_alloc(&e.arena, ((uint64_t)n + 1) * sizeof *consts);
-  tn_status status = consts ? TN_OK : TN_ERR_MEMORY;
-  *out_ns = 0;
-  if (!status) {
-    e.choice.def = def;
-    e.choice.plan = *plan;
-    status = measure(&e, in, out, consts, out_ns);
-  }
-  if (status) *out_ns = 0;
-  for (uint32_t k = 0; consts && k < n; k++) tn_const_release(consts[k]);
-  eval_close(&e);
+  tn_eval_close(&e);
   return status;
 }

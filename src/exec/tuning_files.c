@@ -85,8 +85,7 @@ tn_status tn_runtime_save_tuning(tn_runtime *rt, const char *path, tn_diag *diag
 
 tn_status tn_runtime_tune(tn_runtime *rt, int32_t on) {
   if (!rt) return TN_ERR_INVALID;
-  tn_tuning_measure(rt->tuning, on != 0);
-  return TN_OK;
+  return tn_tuning_measure(rt->tuning, on != 0);
 }
 
 int64_t tn_runtime_n_tuned(const tn_runtime *rt) { return rt ? tn_tuning_n(rt->tuning) : 0; }

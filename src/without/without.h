@@ -10,9 +10,11 @@
 #define TN_WITHOUT_WITHOUT_H
 
 extern const char tn_without_devices, tn_without_plugins, tn_without_weight_cache,
-    tn_without_writers, tn_without_file_kinds, tn_without_vetting;
+    tn_without_writers, tn_without_file_kinds, tn_without_values, tn_without_pins,
+    tn_without_tuning, tn_without_vetting;
 /* of tn_feature_names */
 extern const char tn_without_merge_regions, tn_without_share_prefixes, tn_without_narrow_weights,
-    tn_without_promote_halves, tn_without_move_transposes;
+    tn_without_promote_halves, tn_without_move_transposes, tn_without_functions,
+    tn_without_subgraphs, tn_without_continuations;
 
 #endif

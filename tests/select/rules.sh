@@ -28,7 +28,7 @@ grep -q '^kernel softmax_f32_c ' "$work/hand/parts.txt" || fail "--add adds no k
 says 2 "there is no operator 'Softmux'; did you mean 'Softmax'" select --add Softmux -o "$work/x"
 says 2 "'f33' is no dtype" select --add Softmax=f33 -o "$work/x"
 
-says 2 "'threads' is none of devices, plugins, weight_cache, writers, file_kinds" \
+says 2 "'threads' is none of devices, plugins, weight_cache, writers, file_kinds, values, pins, tuning" \
   select "$data/net.onnx" --with threads -o "$work/x"
 says 0 '' select "$data/net.onnx" --with plugins --target none -o "$work/with"
 grep -q '^service plugins$' "$work/with/parts.txt" || fail "--with adds no service"

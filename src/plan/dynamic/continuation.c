@@ -155,6 +155,9 @@ tn_status tn_split_make(const tn_planner *p, tn_graph *g, const tn_cut *cut, con
     out_split->continuation_outputs[k] = -1;
   }
   if (!cut->continuation.n) return TN_OK;
+  tn_note_feature(p->features, TN_FEATURE_CONTINUATIONS);
+  if (!tn_has_feature(p->features, TN_FEATURE_CONTINUATIONS))
+    return tn_fail(diag, TN_ERR_UNSUPPORTED, "%s: " TN_WITHOUT_CONTINUATIONS, name);
   tn_status status = mark_nodes(&s, cut, diag);
   if (!status && !(s.continuation = tn_graph_clone(g))) status = TN_ERR_MEMORY;
   if (!status) status = split(&s);

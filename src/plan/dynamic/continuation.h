@@ -15,6 +15,10 @@ typedef struct tn_split {
   int32_t *from_output; /* or among the head's outputs, -1 */
 } tn_split;
 
+#define TN_WITHOUT_CONTINUATIONS                                                                \
+  "shapes depend on the data of a run, for which this program was linked without; to have it: " \
+  "tenon select MODEL"
+
 /* Moves the nodes of the cut out of g into a new callable (cut empty: only fills the maps). What
  * the continuation reads becomes an output of g. Arrays live in `arena`. On failure g is of no use
  * any more and there is no continuation. */

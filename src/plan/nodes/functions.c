@@ -18,6 +18,13 @@ typedef struct inliner {
   uint32_t depth;
 } inliner;
 
+tn_status tn_functions_check(const tn_planner *p, const tn_graph *g, tn_diag *diag) {
+  if (!g->functions.n) return TN_OK;
+  tn_note_feature(p->features, TN_FEATURE_FUNCTIONS);
+  if (tn_has_feature(p->features, TN_FEATURE_FUNCTIONS)) return TN_OK;
+  return tn_fail(diag, TN_ERR_UNSUPPORTED, TN_WITHOUT_FUNCTIONS);
+}
+
 const tn_function *tn_function_find(const tn_graph *g, const tn_node *n) {
   for (; g; g = g->parent)
     for (int64_t k = 0; k < g->functions.n; k++) {

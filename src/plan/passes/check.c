@@ -63,8 +63,16 @@ static tn_status lower_early(const tn_planner *p, tn_graph *g, int32_t node, tn_
   return tn_edit_call(&e, def->op.lower, true);
 }
 
-static tn_status check_subgraphs(const tn_planner *p, const tn_gnode *n, tn_diag *diag) {
+static tn_status check_subgraphs(const tn_planner *p, const tn_graph *g, const tn_gnode *n,
+                                 tn_diag *diag) {
+  char text[TN_NODE_TEXT];
   tn_status status = TN_OK;
+  if (n->n_subgraphs && !tn_has_feature(p->features, TN_FEATURE_SUBGRAPHS))
+    return tn_fail(diag, TN_ERR_UNSUPPORTED,
+                   "%s: runs subgraphs, which this program was linked without; to have them: "
+                   "tenon select MODEL",
+                   tn_node_text(g, n, text, sizeof text));
+  if (n->n_subgraphs) tn_note_feature(p->features, TN_FEATURE_SUBGRAPHS);
   for (uint32_t k = 0; k < n->n_subgraphs; k++) {
     tn_status s = tn_pass_check(p, n->subgraphs[k], diag);
     if (s) status = s;
@@ -96,7 +104,7 @@ static tn_status check_node(const tn_planner *p, tn_graph *g, int32_t id, tn_dia
   if (!s) s = tn_node_bind(g, id, def, diag);
   if (s) return s;
   if (def->op.flags & TN_OP_LOWER_EARLY && def->op.lower) return lower_early(p, g, id, diag);
-  return check_subgraphs(p, n, diag);
+  return check_subgraphs(p, g, n, diag);
 }
 
 tn_status tn_check_from(const tn_planner *p, tn_graph *g, int32_t first, tn_diag *diag) {
@@ -125,7 +133,10 @@ static void forget_claims(tn_graph *g) {
 }
 
 tn_status tn_pass_check(const tn_planner *p, tn_graph *g, tn_diag *diag) {
-  tn_status s = tn_check_from(p, g, 0, diag), sorted = tn_graph_sort(g, diag);
+  tn_status s = tn_functions_check(p, g, diag);
+  if (s) return s;
+  s = tn_check_from(p, g, 0, diag);
+  const tn_status sorted = tn_graph_sort(g, diag);
   forget_claims(g);
   return s ? s : sorted;
 }

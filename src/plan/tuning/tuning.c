@@ -61,7 +61,10 @@ void tn_tuning_destroy(tn_tuning *t) {
   tn_free(t->a, t, sizeof *t);
 }
 
-void tn_tuning_measure(tn_tuning *t, bool on) { atomic_store(&t->measures, on); }
+tn_status tn_tuning_measure(tn_tuning *t, bool on) {
+  atomic_store(&t->measures, on);
+  return TN_OK;
+}
 
 bool tn_tuning_measures(const tn_tuning *t) { return atomic_load(&t->measures); }
 

@@ -27,7 +27,7 @@ bool tn_tuning_used(const tn_tuning *t);
 const char *tn_tuning_key(tn_tuning *t, int64_t index);
 
 /* Whether kernels that are not known yet shall be timed. */
-void tn_tuning_measure(tn_tuning *t, bool on);
+tn_status tn_tuning_measure(tn_tuning *t, bool on);
 bool tn_tuning_measures(const tn_tuning *t);
 /* Around timing a kernel: one at a time, for two would share the cores, and one of them would not
  * have the threads of the pool. */

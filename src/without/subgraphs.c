@@ -1,0 +1,29 @@
+/* In place of running subgraphs: subgraph.c of sessions. */
+#include "base/diag.h"
+#include "exec/frame.h"
+#include "without/without.h"
+
+const char tn_without_subgraphs = 0;
+
+void tn_child_clear(tn_child *c) { (void)c; }
+
+tn_status tn_subgraph_shape(tn_task *t, int64_t graph, uint32_t *out_n_inputs,
+                            uint32_t *out_n_outputs) {
+  (void)t, (void)graph;
+  *out_n_inputs = *out_n_outputs = 0;
+  return TN_ERR_UNSUPPORTED;
+}
+
+tn_status tn_subgraph_infer(tn_task *t, int64_t graph, uint32_t n_in, const tn_tensor *const *in,
+                            uint32_t n_out, tn_tensor *const *out) {
+  (void)t, (void)graph, (void)n_in, (void)in, (void)n_out, (void)out;
+  return TN_ERR_UNSUPPORTED;
+}
+
+tn_status tn_subgraph_run(tn_task *t, int64_t graph, uint32_t n_in, const tn_tensor *const *in,
+                          uint32_t n_out, const tn_tensor **out) {
+  (void)t, (void)graph, (void)n_in, (void)in, (void)n_out, (void)out;
+  return tn_exec_host.fail(t, TN_ERR_UNSUPPORTED,
+                           "subgraphs: this program was linked without them; to have them: tenon "
+                           "select MODEL");
+}
