@@ -11,7 +11,8 @@
 enum { MAX_LINE = 512, MAX_BYTES = 1 << 24 };
 
 const char *const tn_part_services[] = {"devices", "plugins",    "weight_cache",
-                                        "writers", "file_kinds", NULL};
+                                        "writers", "file_kinds", "values",
+                                        "pins",    "tuning",     NULL};
 
 const char *const tn_feature_names[TN_FEATURE_COUNT + 1] = {
     [TN_FEATURE_MERGE_REGIONS] = "merge_regions",

@@ -1,4 +1,4 @@
-/* In place of models' functions: functions.c of the planner, and function.c of the reader of ONNX. */
+/* In place of models' functions: functions.c of the planner, function.c of the reader of ONNX. */
 #include "plan/nodes/functions.h"
 
 #include "base/diag.h"

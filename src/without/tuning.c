@@ -1,5 +1,5 @@
-/* In place of measured costs: tuning.c and cost.c of the planner, and measure.c of sessions. Kernels
- * are chosen by what they estimate. */
+/* In place of measured costs: tuning.c and cost.c of the planner, and measure.c of sessions.
+ * Kernels are chosen by what they estimate. */
 #include "plan/tuning/tuning.h"
 
 #include "exec/exec.h"

@@ -129,6 +129,12 @@ model("missing",
        h.make_node("Relu", ["t"], ["y"], "relu", slope=2)],
       [value("x", T.FLOAT, [2])], [value("y", T.FLOAT, [2])],
       opsets=[("", 17), ("com.acme", 1), ("local", 1)], functions=[double])
+# A function of the model that is there.
+model("function", [h.make_node("Twice", ["x"], ["y"], "twice", domain="local")],
+      [value("x", T.FLOAT, [2])], [value("y", T.FLOAT, [2])], opsets=[("", 17), ("local", 1)],
+      functions=[h.make_function("local", "Twice", ["a"], ["b"],
+                                 [h.make_node("Add", ["a", "a"], ["b"])],
+                                 [h.make_opsetid("", 17)])])
 model("wrong", [h.make_node("Conv", ["x"], ["y"], "conv", kernel_shape=[1, 1])],
       [value("x", T.FLOAT, [1, 1, 2, 2])], [value("y", T.FLOAT, [1, 1, 2, 2])])
 # An operator that is misspelt, one of the plug-in contrib, nodes without names, an operator set

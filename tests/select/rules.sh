@@ -28,7 +28,7 @@ grep -q '^kernel softmax_f32_c ' "$work/hand/parts.txt" || fail "--add adds no k
 says 2 "there is no operator 'Softmux'; did you mean 'Softmax'" select --add Softmux -o "$work/x"
 says 2 "'f33' is no dtype" select --add Softmax=f33 -o "$work/x"
 
-says 2 "'threads' is none of devices, plugins, weight_cache, writers, file_kinds, values, pins, tuning" \
+says 2 "'threads' is none of devices, plugins, weight_cache, .*, pins, tuning" \
   select "$data/net.onnx" --with threads -o "$work/x"
 says 0 '' select "$data/net.onnx" --with plugins --target none -o "$work/with"
 grep -q '^service plugins$' "$work/with/parts.txt" || fail "--with adds no service"
@@ -42,6 +42,14 @@ says 0 '' select "$root/tests/emit/models/pools.onnx" --target none -o "$work/po
 grep -q '^feature merge_regions$' "$work/pools/parts.txt" || fail "a pass that changed a graph"
 grep -q '^feature' "$work/a/parts.txt" && fail "net.onnx has use for no feature"
 grep -q '^feature move_transposes$' "$work/hand/parts.txt" || fail "--add adds no features"
+for row in 'function functions' 'branch subgraphs' 'branch continuations'; do
+  model=$data/${row% *}.onnx feature=${row#* }
+  says 0 '' select "$model" --target none -o "$work/full"
+  grep -q "^feature $feature$" "$work/full/parts.txt" || fail "$model: no feature $feature"
+  grep -v "^feature $feature$" "$work/full/parts.txt" >"$work/short"
+  says 1 'linked without' check --isa none --kernels "$work/short" "$model"
+  also "^ *lacks: feature $feature$"
+done
 says 0 '' select "$data/net.onnx" --precision f16 --target none -o "$work/half"
 grep -q '^feature narrow_weights$' "$work/half/parts.txt" || fail "--precision lists no feature"
 says 0 'runs here' check --isa none --precision f16 --kernels "$work/half/parts.txt" \
