@@ -17,23 +17,21 @@ flags=(-std=c11 -D_GNU_SOURCE -Os -DNDEBUG -ffunction-sections -fdata-sections -
 
 # Bytes by room of the tree, or by file, from a map of the linker.
 by() { # KIND MAP
-  (cd "$root" && git ls-files 'src/*.c' 'ops/*.c' 'formats/*.c' 'devices/*.c') >"$work/files"
-  awk -v kind="$1" -v files="$work/files" '
+  awk -v kind="$1" '
     function hex(s,   k, n) {
       for (k = 3; k <= length(s); k++) n = n * 16 + index("0123456789abcdef", substr(s, k, 1)) - 1
       return n + 0
     }
-    BEGIN { while ((getline line < files) > 0) { name = line; sub(/.*\//, "", name)
-      where[name] = seen[name]++ ? "several rooms/of one name/x" : line } }
     /^Linker script and memory map/ { begun = 1 }
     begun && NF == 1 && /^ \.(text|rodata|data|bss)/ { section = $1; next }
     begun && (/^ \.(text|rodata|data|bss)/ || section != "") {
       k = NF == 4 ? 2 : 1
-      address = $k; bytes = hex($(k + 1)); file = $(k + 2); section = ""
-      if (address !~ /^0x/ || hex(address) == 0 || bytes == 0 || file == "") next
-      sub(/.*\(/, "", file); sub(/\).*/, "", file); sub(/.*\//, "", file); sub(/\.o$/, "", file)
-      name = file in where ? where[file] : file == "builtin.c" ? "table of parts" : "the program, the C library"
-      if (kind == "room" && split(name, p, "/") > 2) name = p[1] "/" p[2]
+      address = $k; bytes = hex($(k + 1)); name = $(k + 2); section = ""
+      if (address !~ /^0x/ || hex(address) == 0 || bytes == 0 || name == "") next
+      if (!sub(/.*\/CMakeFiles\/[^\/]*\.dir\//, "", name)) name = "the program, its table of parts, the C library"
+      sub(/\.o$/, "", name)
+      n = split(name, p, "/")
+      if (kind == "room" && n > 2) name = p[1] "/" p[2] (n > 3 && p[2] == "plan" ? "/" p[3] : "")
       sum[name] += bytes
     }
     END { for (name in sum) printf "%9d  %s\n", sum[name], name }' "$2" | sort -rn
@@ -45,13 +43,17 @@ both() { echo "$(bytes "$1") | $(bytes "$1.fixed")"; }
 link() { # LIST PROGRAM OUT: OUT, and OUT.fixed, which runs where it was linked for
   mkdir -p "$work/gen"
   (cd "$root" && "$build/tenon-gen" --select "$1" ops/*/*.yaml formats/*/*.yaml devices/*/*.yaml -o "$work/gen")
-  gcc "${flags[@]}" "$2" "$work/gen/builtin.c" "$small/libtenon_without.a" "$small/libtenon.a" -Wl,--gc-sections,-Map="$3.map" -s -lm \
+  gcc "${flags[@]}" "$2" "$work/gen/builtin.c" "$work/without.a" "$work/all.a" -Wl,--gc-sections,-Map="$3.map" -s -lm \
     -lpthread -o "$3" 2>"$work/log" || { cat "$work/log"; exit 1; }
-  gcc "${flags[@]}" "$2" "$work/gen/builtin.c" "$small/libtenon_without.a" "$small/libtenon.a" -Wl,--gc-sections -s -lm \
-    -lpthread -no-pie -o "$3.fixed"
+  gcc "${flags[@]}" "$2" "$work/gen/builtin.c" "$work/without.a" "$work/all.a" -Wl,--gc-sections -s -lm -lpthread -no-pie \
+    -o "$3.fixed"
 }
 
 build=$(realpath "$build") small=$(realpath "$small")
+# libtenon.a and libtenon_without.a as lists of their objects: the linker's map has whole paths of these
+find "$small/CMakeFiles" -path '*/tenon_without_objects.dir/*.o' -exec ar rcT "$work/without.a" {} +
+find "$small/CMakeFiles" -name '*.o' ! -path '*/tenon_without*' ! -path '*/tenon_shared.dir/*' ! -path '*/tenon_check.dir/*' \
+  -exec ar rcT "$work/all.a" {} +
 echo "# nothing" >"$work/nothing"
 link "$work/nothing" "$root/tests/select/hello_plan.c" "$work/core"
 echo "no kernels, plan files: $(both "$work/core") bytes"
@@ -69,6 +71,6 @@ for model; do
   plan=$(echo "$work"/b/*.plan)
   [ "$("$work/hello" "$model")" = "$("$work/hello_plan" "$plan")" ] || { echo "$model: other outputs"; exit 1; }
   echo "| $name | $(both "$work/hello") | $(both "$work/hello_plan") | $(wc -c <"$plan") |"
-  [ -z "$parts" ] || { by room "$work/hello.map" | head -n 20; by file "$work/hello_plan.map" | head -n 12; }
+  [ -z "$parts" ] || { by room "$work/hello.map" | head -n 30; by file "$work/hello_plan.map" | head -n 12; }
   rm -r "$work/a" "$work/b"
 done
