@@ -29,8 +29,7 @@ static const cli_option options[] = {
     {"target", "LIST",
      "plan for these instruction sets, as --isa has them (may be repeated; default: --isa)", 0},
     {"with", "SERVICE",
-     "what else: devices, plugins (from files), weight_cache, writers, file_kinds, values (from "
-     "files), pins or tuning (may be repeated)",
+     "what programs ask for besides models: devices, tuning, ... (docs/small.md; may be repeated)",
      0},
     {"plan", NULL, "write each model as a plan file, and list only what runs these", 0},
     {NULL, NULL, NULL, 0}};
