@@ -1033,6 +1033,9 @@ ANIMAL(INFER, infer_attr_after, VET_PLAIN, "inference reads behind the attribute
 ANIMAL(EPILOGUE, epilogue_other, VET, "it says that it is another operator",
   "*epilogue() says that it is relu with input 0 as y, but Y[*",
   out->kind = TN_EPILOGUE_RELU; return TN_OK)
+ANIMAL(DESCRIPTOR, epilogue_bound, VET, "it says that it ends at 6, and goes on",
+  "*epilogue() says that it is clip with input 0 as y, but Y[*",
+  op[0].epilogue = clip_epilogue; op[0].reference = relu_reference; kernel[0].run = relu_run)
 ANIMAL(EPILOGUE, epilogue_kind_none, VET, "a step that nobody knows",
   "*epilogue() answers TN_OK with kind 999, which is none", out->kind = 999; return TN_OK)
 ANIMAL(EPILOGUE, epilogue_status, VET, "it answers 7",
@@ -1086,6 +1089,9 @@ ANIMAL(DESCRIPTOR, types_only_data, VET, "it says that types are all it reads, a
 ANIMAL(DESCRIPTOR, run_neighbour, VET, "an element-wise run reads the next element, too",
   VETTED "plan() says TN_PLAN_ELEMENTWISE, but element 0 of output 0 depends on other elements*",
   op[0].reference = next_reference; kernel[0].run = next_run)
+ANIMAL(DESCRIPTOR, run_nothing, VET, "an element-wise run adds 0 times the element before",
+  VETTED "plan() says TN_PLAN_ELEMENTWISE, but element * of output 0 depends on other elements*",
+  kernel[0].run = nothing_run)
 ANIMAL(DESCRIPTOR, unload_shared, VET, "one runtime's shutdown takes what all of them use",
   "*unloading *: crashed with SIGSEGV in a session, after another runtime has unloaded the *",
   kernel[0].plan = stateful_plan; kernel[0].prepare = sharing_prepare; kernel[0].run = sharing_run;
