@@ -192,8 +192,10 @@ static int take_option(cli_parser *p, const char *arg, const char **out_value) {
   tn_near_begin(&near, word + strspn(word, "-"));
   offer(&near, c->options);
   for (int g = 0; g < CLI_MAX_GROUPS && c->groups[g]; g++) offer(&near, c->groups[g]->options);
-  cli_error("tenon %s has no option '%s'%s; `tenon %s --help` lists them", c->name, arg,
-            tn_near_text(&near, meant), c->name);
+  *meant = 0;
+  if (near.best) snprintf(meant, sizeof meant, "; did you mean '--%s'?", near.best);
+  cli_error("tenon %s has no option '%s'%s; `tenon %s --help` lists them", c->name, arg, meant,
+            c->name);
   return CLI_BAD;
 }
 

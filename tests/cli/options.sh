@@ -49,7 +49,7 @@ says 2 "one argument too many" run a.onnx b.onnx
 says 2 'tenon test needs a folder' test
 
 # What is meant is told.
-says 2 "no option '--radnom'; did you mean 'random'\?" run "$data/net.onnx" --radnom
+says 2 "no option '--radnom'; did you mean '--random'\?" run "$data/net.onnx" --radnom
 says 2 "no command 'chekc'; did you mean 'check'\?" chekc
 says 3 "it has 'x'; did you mean 'x'\?" run "$data/net.onnx" -i "X=$data/x.npy"
 says 3 "no input has a dim of this name; did you mean 'batch'\?" \
