@@ -30,13 +30,12 @@ static const char *text_of(const char *text) { return text ? text : ""; }
 
 /* ---- text ---- */
 
-/* What stands in no column. */
+/* What stands in no column. What is built in offers hundreds of parts: `plugin info` has them. */
 static void print_offers(const tn_plugin_info *p) {
   if (p->refused) return;
   if (p->flags & TN_PLUGIN_THREADS) cli_print("\n%s makes threads of its own\n", p->name);
-  if (p->offers && *p->offers) cli_print("\n%s offers %s\n", p->name, p->offers);
-  if (p->offers && *p->offers)
-    cli_print("  This version of Tenon checks extensions and lists them; it does not use them.\n");
+  if (p->path && *p->path && p->offers && *p->offers)
+    cli_print("\n%s offers %s\n", p->name, p->offers);
 }
 
 static void print_table(const tn_runtime *runtime) {
