@@ -16,6 +16,8 @@ typedef struct entry {
   ov_request *request;
   binding *ports; /* inputs, then outputs */
   uint32_t n_inputs, n_outputs;
+  const tn_tensor *const *inputs; /* of what was started */
+  tn_tensor *const *outputs;
 } entry;
 
 typedef struct program {
@@ -167,21 +169,53 @@ static tn_status check_range(const tn_accelerator_call *call, const tn_tensor *t
   return TN_OK;
 }
 
+static tn_status bind_all(const tn_accelerator_call *call, const ov *o, entry *e,
+                          const tn_tensor *const *inputs, tn_tensor *const *outputs) {
+  tn_status s = TN_OK;
+  for (uint32_t k = 0; k < e->n_inputs && !s; k++) s = check_range(call, inputs[k]);
+  for (uint32_t k = 0; k < e->n_inputs && !s; k++) s = bind(call, o, e, k, inputs[k]);
+  for (uint32_t k = 0; k < e->n_outputs && !s; k++)
+    s = bind(call, o, e, e->n_inputs + k, outputs[k]);
+  return s;
+}
+
+static tn_status finish(const ov *o, entry *e, tn_status s, const tn_tensor *const *inputs,
+                        tn_tensor *const *outputs) {
+  if (s)
+    forget(o, e);
+  else
+    copy_inputs(e, inputs, outputs);
+  return s;
+}
+
 static tn_status run(const tn_accelerator_call *call, void *loaded, uint32_t index,
                      const tn_tensor *const *inputs, tn_tensor *const *outputs) {
   const program *p = loaded;
   entry *e = &p->entries[index];
-  tn_status s = TN_OK;
-  for (uint32_t k = 0; k < e->n_inputs && !s; k++) s = check_range(call, inputs[k]);
-  for (uint32_t k = 0; k < e->n_inputs && !s; k++) s = bind(call, p->o, e, k, inputs[k]);
-  for (uint32_t k = 0; k < e->n_outputs && !s; k++)
-    s = bind(call, p->o, e, e->n_inputs + k, outputs[k]);
+  tn_status s = bind_all(call, p->o, e, inputs, outputs);
   if (!s) s = ov_check(call, p->o, p->o->api.infer_request_infer(e->request), "infer");
-  if (s)
-    forget(p->o, e);
-  else
-    copy_inputs(e, inputs, outputs);
-  return s;
+  return finish(p->o, e, s, inputs, outputs);
+}
+
+/* On the CPU both would have the same cores, and it is done at once. */
+static tn_status start(const tn_accelerator_call *call, void *loaded, uint32_t index,
+                       const tn_tensor *const *inputs, tn_tensor *const *outputs) {
+  const program *p = loaded;
+  entry *e = &p->entries[index];
+  if (!p->o->is_beside) return run(call, loaded, index, inputs, outputs);
+  tn_status s = bind_all(call, p->o, e, inputs, outputs);
+  if (!s) s = ov_check(call, p->o, p->o->api.infer_request_start_async(e->request), "start");
+  e->inputs = inputs;
+  e->outputs = outputs;
+  return s ? finish(p->o, e, s, inputs, outputs) : TN_OK;
+}
+
+static tn_status wait(const tn_accelerator_call *call, void *loaded, uint32_t index) {
+  const program *p = loaded;
+  entry *e = &p->entries[index];
+  if (!p->o->is_beside) return TN_OK;
+  const tn_status s = ov_check(call, p->o, p->o->api.infer_request_wait(e->request), "infer");
+  return finish(p->o, e, s, e->inputs, e->outputs);
 }
 
 const tn_dispatcher ov_dispatcher = {.head = TN_HEAD(tn_dispatcher),
@@ -193,4 +227,6 @@ const tn_dispatcher ov_dispatcher = {.head = TN_HEAD(tn_dispatcher),
                                      .load = load,
                                      .unload = unload,
                                      .run = run,
-                                     .stamp = stamp};
+                                     .stamp = stamp,
+                                     .start = start,
+                                     .wait = wait};

@@ -143,6 +143,8 @@ static tn_status open_all(const tn_accelerator_call *call, ov *out) {
   if (!s) s = ov_check(call, out, out->api.core_create(&out->core), "ov_core_create");
   if (!s) s = find_device(call, out);
   if (!s) s = set_up(call, out);
+  const char *beside = secure_getenv("TENON_OPENVINO_BESIDE");
+  out->is_beside = strcmp(out->device, "CPU") || (beside && !strcmp(beside, "1"));
   if (s) ov_close(out);
   return s;
 }

@@ -59,6 +59,8 @@ typedef struct ov_shape {
   X(infer_request_set_input_tensor_by_index, int, (ov_request *, size_t, const ov_tensor *))     \
   X(infer_request_set_output_tensor_by_index, int, (ov_request *, size_t, const ov_tensor *))    \
   X(infer_request_infer, int, (ov_request *))                                                    \
+  X(infer_request_start_async, int, (ov_request *))                                              \
+  X(infer_request_wait, int, (ov_request *))                                                     \
   X(infer_request_free, void, (ov_request *))
 
 #define OV_MEMBER(name, result, arguments) result(*name) arguments;
@@ -72,6 +74,7 @@ typedef struct ov {
   ov_api api;
   ov_core *core;
   const char *device; /* "CPU" */
+  int is_beside;      /* its entries run beside steps of the CPU */
   char stamp[256];
 } ov;
 

@@ -229,5 +229,12 @@ void tn_loaded_release(tn_loaded *m); /* NULL is legal */
 /* Runs an entry. On failure text (of size bytes) says why. */
 tn_status tn_island_run(const tn_island_step *island, const tn_tensor *const *inputs,
                         tn_tensor *const *outputs, char *text, size_t size);
+/* May an entry be started, and waited for later? */
+bool tn_island_has_halves(const tn_island_step *island);
+/* What was started has its program until the same thread has waited for it. TN_ERR_STATE, and
+ * nothing is said: others have the program; whoever has none himself may wait for it. */
+tn_status tn_island_start(const tn_island_step *island, const tn_tensor *const *inputs,
+                          tn_tensor *const *outputs, bool may_wait, char *text, size_t size);
+tn_status tn_island_wait(const tn_island_step *island, char *text, size_t size);
 
 #endif

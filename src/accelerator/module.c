@@ -329,6 +329,13 @@ static const tn_port_copy *ports_of(const tn_loaded *l, uint32_t entry) {
   return p;
 }
 
+/* Does some port have memory of its own? */
+static bool copies_ports(const tn_loaded *l) {
+  for (uint64_t k = 0; l->ports && k < n_ports(&l->file); k++)
+    if (l->ports[k].memory) return true;
+  return false;
+}
+
 static size_t bytes_of(const tn_tensor *t) { return (size_t)tn_storage_bytes(t); }
 
 /* Runs with tensors over the ports' own memory. */
@@ -362,6 +369,15 @@ static tn_status run_copied(tn_loaded *l, uint32_t entry, tn_accelerator_talk *t
   return status;
 }
 
+static tn_status fail_run(const tn_island_step *island, tn_accelerator_talk *t, tn_status answer,
+                          char *text, size_t size) {
+  const tn_status status = tn_accelerator_answer(t, answer);
+  if (!status) return TN_OK;
+  atomic_store(&island->loaded->failed, 1);
+  snprintf(text, size, "accelerator '%s': %s", island->loaded->accelerator->name, t->text);
+  return status;
+}
+
 tn_status tn_island_run(const tn_island_step *island, const tn_tensor *const *inputs,
                         tn_tensor *const *outputs, char *text, size_t size) {
   tn_loaded *l = island->loaded;
@@ -373,10 +389,40 @@ tn_status tn_island_run(const tn_island_step *island, const tn_tensor *const *in
   const tn_status answer = l->ports ? run_copied(l, island->entry, &t, inputs, outputs)
                                     : d->run(&t.call, l->program, island->entry, inputs, outputs);
   pthread_mutex_unlock(&l->lock);
-  const tn_status status = tn_accelerator_answer(&t, answer);
-  if (status) {
-    atomic_store(&l->failed, 1);
-    snprintf(text, size, "accelerator '%s': %s", x->name, t.text);
+  return fail_run(island, &t, answer, text, size);
+}
+
+/* ---- in two halves ---- */
+
+bool tn_island_has_halves(const tn_island_step *island) {
+  const tn_loaded *l = island->loaded;
+  return l->is_loaded && l->accelerator->dispatcher->dispatcher.start && !copies_ports(l);
+}
+
+tn_status tn_island_start(const tn_island_step *island, const tn_tensor *const *inputs,
+                          tn_tensor *const *outputs, bool may_wait, char *text, size_t size) {
+  tn_loaded *l = island->loaded;
+  const tn_accelerator *x = l->accelerator;
+  tn_accelerator_talk t;
+  if (pthread_mutex_trylock(&l->lock)) {
+    if (!may_wait) return TN_ERR_STATE;
+    pthread_mutex_lock(&l->lock);
   }
-  return status;
+  tn_accelerator_talk_open(&t, x, x->dispatcher->owner, NULL);
+  const tn_status answer =
+      x->dispatcher->dispatcher.start(&t.call, l->program, island->entry, inputs, outputs);
+  if (!answer) return TN_OK; /* with the lock */
+  pthread_mutex_unlock(&l->lock);
+  const tn_status status = fail_run(island, &t, answer, text, size);
+  return status == TN_ERR_STATE ? TN_ERR_IO : status;
+}
+
+tn_status tn_island_wait(const tn_island_step *island, char *text, size_t size) {
+  tn_loaded *l = island->loaded;
+  const tn_accelerator *x = l->accelerator;
+  tn_accelerator_talk t;
+  tn_accelerator_talk_open(&t, x, x->dispatcher->owner, NULL);
+  const tn_status answer = x->dispatcher->dispatcher.wait(&t.call, l->program, island->entry);
+  pthread_mutex_unlock(&l->lock);
+  return fail_run(island, &t, answer, text, size);
 }

@@ -286,6 +286,12 @@ static tn_status build_continuation(tn_frame *f, tn_setup *s) {
   return tn_frame_create_in(f, f->a, f->pool, f->planner, plan->continuation, &s->continuation);
 }
 
+static tn_status build_beside(tn_setup *s) {
+  if (!s->plan->n_beside) return TN_OK;
+  s->under_way = make(s, s->plan->n_beside, sizeof *s->under_way);
+  return s->under_way ? TN_OK : TN_ERR_MEMORY;
+}
+
 /* ---- pointers into the arena ---- */
 
 static void place_scratch(const tn_setup *s, tn_task *task) {
@@ -353,6 +359,7 @@ static tn_status build(tn_frame *f, tn_setup *s, tn_diag *diag) {
   if (!status) status = build_tasks(f, s);
   if (!status) status = build_outputs(f, s);
   if (!status) status = build_continuation(f, s);
+  if (!status) status = build_beside(s);
   if (!status) status = place(f, s);
   return status ? status : tn_device_setup_place(f, s, diag);
 }

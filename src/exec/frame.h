@@ -3,6 +3,7 @@
  *   build.c      plan -> values with pointers, tasks with filled tn_calls        (once per plan)
  *   bind.c       inputs and the user's output memory -> pointers of values       (each run)
  *   run.c        the loop over tasks, stages and ranges; errors; events          (each run)
+ *   beside.c     the loop where islands run beside other steps   (each run)
  *   device_*.c   what runs on devices (device_frame.h)
  *   services.c   tn_exec_host: what a running kernel may ask for
  *   subgraph.c   frames of subgraphs
@@ -61,6 +62,11 @@ typedef struct tn_setup {
   tn_task *tasks;
   tn_output_binding *bindings;     /* per output */
   struct tn_device_setup *devices; /* NULL: all of the plan runs on the CPU */
+  struct tn_under_way {            /* islands that were started; NULL: none ever is */
+    int32_t step;
+    uint64_t begin_ns;
+  } * under_way;
+  int32_t n_under_way;
   tn_frame *continuation;
   const tn_tensor **continuation_inputs, **continuation_bound;
 } tn_setup;
@@ -136,6 +142,9 @@ void tn_frame_point(tn_frame *f, int32_t root, void *data);
 
 /* run.c */
 tn_status tn_frame_steps(tn_frame *f);
+tn_status tn_frame_step(tn_frame *f, tn_task *t); /* one, and the end of its errors */
+/* beside.c: all steps, some of which are islands that run beside others. */
+tn_status tn_frame_steps_beside(tn_frame *f);
 /* Keeps the first error of the step that runs. */
 void tn_frame_fail(tn_frame *f, tn_task *t, tn_status status);
 /* Tells diag about it, with what the kernel said, and answers it. */

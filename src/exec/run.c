@@ -175,7 +175,7 @@ static void run_task(tn_task *t) {
 
 /* ---- all ---- */
 
-static tn_status run_step(tn_frame *f, tn_task *t) {
+tn_status tn_frame_step(tn_frame *f, tn_task *t) {
   uint64_t begin = f->profile ? tn_now_ns() : 0;
   /* a kernel that said something and went on nevertheless has not failed */
   if (atomic_load_explicit(&f->said, memory_order_relaxed)) atomic_store(&f->said, 0);
@@ -192,7 +192,7 @@ static tn_status run_actions(tn_frame *f) {
   for (int32_t k = 0; k < plan->n_actions && !status; k++) {
     const tn_action *a = &plan->actions[k];
     switch (a->deed) {
-      case TN_DEED_RUN: status = run_step(f, &s->tasks[a->index]); break;
+      case TN_DEED_RUN: status = tn_frame_step(f, &s->tasks[a->index]); break;
       case TN_DEED_SUBMIT: status = tn_segment_submit(f, a->index); break;
       case TN_DEED_WAIT: status = tn_segment_wait(f, a->index); break;
     }
@@ -208,6 +208,7 @@ tn_status tn_frame_steps(tn_frame *f) {
   reset(f);
   if (f->profile && tn_profile_keep(f->profile, s->plan)) f->profile = NULL;
   if (s->devices) return run_actions(f);
-  for (int32_t k = 0; k < s->plan->n_steps && !status; k++) status = run_step(f, &s->tasks[k]);
+  if (s->under_way) return tn_frame_steps_beside(f);
+  for (int32_t k = 0; k < s->plan->n_steps && !status; k++) status = tn_frame_step(f, &s->tasks[k]);
   return status;
 }

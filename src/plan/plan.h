@@ -261,7 +261,10 @@ typedef struct tn_step {
   uint64_t packed;        /* bit k: all of input k is in the state, and nobody reads it any more */
   void *state;            /* prepared constants, belongs to the state cache; NULL: none */
   uint64_t scratch_offset, worker_scratch_offset; /* in the arena */
-  tn_step_body *bodies;                           /* in the order of the attribute struct */
+  /* An island beside which other steps run: it is waited for before the first step with
+   * time >= until. until 0: no such island. */
+  int32_t time, until;
+  tn_step_body *bodies; /* in the order of the attribute struct */
   /* Element-wise steps the host runs on each range right after this one has written it. */
   const struct tn_step *followers;
   const char *const *follower_ops; /* for people */
@@ -277,6 +280,7 @@ struct tn_plan {
   tn_slot *slots;
   tn_step *steps;
   int32_t n_slots, n_steps, n_inputs, n_outputs, n_dynamic;
+  int32_t n_beside; /* steps with until */
   /* Slots. An output may be a slot of place INPUT (the model hands an input on) or CONST, and two
    * outputs may be the same slot: sessions that were given memory for it copy, others answer a
    * tensor over that memory. */

@@ -25,6 +25,8 @@ static const tn_member dispatcher_members[] = {
     TN_MEMBER(tn_dispatcher, port, TN_MEMBER_FUNCTION, false, 0),
     TN_MEMBER(tn_dispatcher, run, TN_MEMBER_FUNCTION, true, 0),
     TN_MEMBER(tn_dispatcher, stamp, TN_MEMBER_FUNCTION, false, 0),
+    TN_MEMBER(tn_dispatcher, start, TN_MEMBER_FUNCTION, false, 0),
+    TN_MEMBER(tn_dispatcher, wait, TN_MEMBER_FUNCTION, false, 0),
 };
 
 static const tn_member target_members[] = {
@@ -104,9 +106,14 @@ bool tn_vet_dispatcher(tn_vet *v, const void *raw, const char **out_name) {
   if (!def) return false;
   tn_dispatcher *d = &def->dispatcher;
   def->owner = &plug->owner;
-  if (!tn_vet_struct(v, raw, TN_UPTO(tn_dispatcher, run), sizeof *d, d)) return false;
+  /* what is experimental grows without a new number of the ABI: it may be shorter */
+  const uint32_t least = TN_UPTO(tn_dispatcher, run);
+  if (!tn_vet_copy(v, raw, least, sizeof *d, d) || !tn_vet_age(v, raw, least)) return false;
   if (!tn_vet_named(v, "dispatcher", d, dispatcher_members, COUNT(dispatcher_members)))
     return false;
+  if (!d->start != !d->wait)
+    return tn_vet_fail(v, TN_ERR_INVALID, d->start ? "wait" : "start",
+                       "must be given: it has the other half");
   if (!plug->dispatchers)
     plug->dispatchers = tn_vet_alloc(v, plug->plugin.n_extensions, sizeof *plug->dispatchers);
   if (!plug->dispatchers) return false;

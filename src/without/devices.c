@@ -75,6 +75,18 @@ tn_status tn_pass_claim(const tn_planner *p, tn_graph *g, tn_diag *diag) {
   return TN_OK;
 }
 
+tn_status tn_arrange_beside(tn_graph *g, const tn_planner *planner) {
+  (void)g, (void)planner;
+  return TN_OK;
+}
+
+void tn_arrange_until(tn_arrangement *r) { (void)r; }
+
+tn_status tn_frame_steps_beside(tn_frame *f) {
+  (void)f;
+  return TN_ERR_INTERNAL;
+}
+
 tn_status tn_pass_halve(const tn_planner *p, tn_graph *g, tn_diag *diag) {
   (void)p, (void)g, (void)diag;
   return TN_OK;

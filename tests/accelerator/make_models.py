@@ -3,6 +3,8 @@
 #   adds.onnx   y = tanh(a + b) + c: two islands for whoever takes Add
 #   chain.onnx  what acme takes but for its Relu
 #   through.onnx  an output that is an input, beside one that is not
+#   beside.onnx, beside/*.npy  (a + b) * a + b - (a + b) * (a + b): while an Add runs on a device,
+#     test::Meet: x -> x runs beside it, and memory that the Add reads would be free but for that
 #   wide.onnx, wide/wide.npy, wide/y.npy  integers of 64 bits that 32 do not hold, moved only
 import numpy as np
 import onnx
@@ -13,10 +15,15 @@ def save(name, nodes, inputs, shape, constants=(), outputs="y", kind=TensorProto
     def value(v):
         return helper.make_tensor_value_info(v, kind, shape)
 
-    nodes = [helper.make_node(op, args.split(), [y], n) for n, op, args, y in nodes]
+    nodes = [helper.make_node(op.split("::")[-1], args.split(), [y], n,
+                              domain="test" if op.startswith("test::") else "")
+             for n, op, args, y in nodes]
+    opsets = [helper.make_opsetid("", 17)]
+    if any(n.domain for n in nodes):
+        opsets.append(helper.make_opsetid("test", 1))
     graph = helper.make_graph(nodes, name, [value(i) for i in inputs], [value(o) for o in outputs],
                               [numpy_helper.from_array(a, n) for n, a in constants])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
     onnx.checker.check_model(model)
     onnx.save(model, name + ".onnx")
 
@@ -32,3 +39,11 @@ save("through", [("most", "Max", "x", "y"), ("relu", "Relu", "x", "z")], "x", [2
 save("wide", [("turn", "Transpose", "x", "y")], "x", [3], kind=TensorProto.INT64)
 np.save("wide.npy", np.array([1, (1 << 32) + 1, -5]))
 np.save("y.npy", np.array([1, (1 << 32) + 1, -5]))
+
+save("beside", [("meet", "test::Meet", "a", "m"), ("add", "Add", "a b", "s"),
+                ("mul", "Mul", "s m", "t"), ("square", "Mul", "s s", "p"),
+                ("again", "test::Meet", "p", "v"), ("more", "Add", "t b", "u"),
+                ("sub", "Sub", "u v", "y")], "ab", [4, 5])
+a, b = (np.random.default_rng(k).standard_normal((4, 5)).astype("f") for k in (1, 2))
+for name, data in {"a": a, "b": b, "y": ((a + b) * a + b) - (a + b) * (a + b)}.items():
+    np.save(f"beside/{name}.npy", data)

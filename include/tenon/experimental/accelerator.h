@@ -178,6 +178,14 @@ typedef struct tn_dispatcher {
                    const tn_tensor *const *inputs, tn_tensor *const *outputs);
   /* Optional: says exactly what the device is: hardware, driver, kit. Lives as long as it. */
   const char *(*stamp)(const tn_accelerator_call *call, void *device);
+  /* Optional, both or none: run() in two halves, between which the host computes what does not
+   * depend on the entry. start() returns at once; tensors and their memory stay where they are, and
+   * inputs as they are, until wait(), which answers what run() would. After each start() that
+   * answers TN_OK the same thread calls wait(), before anything else is asked of the program. Where
+   * the host has nothing to do meanwhile it calls run(). */
+  tn_status (*start)(const tn_accelerator_call *call, void *program, uint32_t entry,
+                     const tn_tensor *const *inputs, tn_tensor *const *outputs);
+  tn_status (*wait)(const tn_accelerator_call *call, void *program, uint32_t entry);
 } tn_dispatcher;
 
 #ifdef __cplusplus

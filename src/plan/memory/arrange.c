@@ -15,6 +15,7 @@ static tn_status open(tn_arrangement *r) {
   r->scratch = ids(r, r->n_nodes);
   r->worker_scratch = ids(r, r->n_nodes);
   r->place = ids(r, r->n_nodes);
+  r->until = ids(r, r->n_nodes);
   r->on = ids(r, r->n_values);
   r->root = ids(r, r->n_values);
   r->first = ids(r, r->n_values);
@@ -23,7 +24,7 @@ static tn_status open(tn_arrangement *r) {
   r->inside = tn_arena_alloc(&r->arena, ((uint64_t)r->n_values + 1) * sizeof *r->inside);
   r->plan->slots =
       tn_arena_alloc(&r->plan->arena, ((uint64_t)r->n_values + 1) * sizeof *r->plan->slots);
-  bool ok = r->place && r->on && r->time && r->leader && r->next && r->scratch &&
+  bool ok = r->place && r->until && r->on && r->time && r->leader && r->next && r->scratch &&
             r->worker_scratch && r->root && r->first && r->last && r->buffer && r->inside &&
             r->plan->slots;
   return ok ? TN_OK : TN_ERR_MEMORY;
@@ -50,7 +51,7 @@ tn_status tn_pass_arrange(const tn_planner *p, tn_graph *g, tn_plan *plan, tn_di
   tn_arrangement r = {.p = p, .g = g, .plan = plan, .diag = diag};
   tn_arena_init(&r.arena, p->a);
   tn_status status = tn_graph_sort(g, diag);
-  if (!status && p->n_devices) status = tn_arrange_group(g, p);
+  if (!status) status = p->n_devices ? tn_arrange_group(g, p) : tn_arrange_beside(g, p);
   if (!status) status = open(&r);
   if (!status && uses_devices(g)) {
     plan->devices = tn_arena_alloc(&plan->arena, sizeof *plan->devices);
@@ -60,6 +61,7 @@ tn_status tn_pass_arrange(const tn_planner *p, tn_graph *g, tn_plan *plan, tn_di
     place_on_devices(&r);
     tn_arrange_alias(&r);
     tn_arrange_order(&r);
+    if (!p->n_devices) tn_arrange_until(&r);
     status = tn_arrange_memory(&r);
   }
   if (!status) status = tn_arrange_slots(&r);

@@ -47,6 +47,7 @@ typedef struct tn_arrangement {
   int32_t *leader; /* the node whose step it runs in: itself, or the one it follows; -1: no step */
   int32_t *next;   /* next follower of the same leader, -1: last */
   uint32_t *place; /* the device whose step it is; 0: the CPU's */
+  int32_t *until;  /* of an island beside which others run: the time at which it has ended; 0 */
   /* per value */
   int32_t *root;         /* the value whose memory this one lies in; itself if it has its own */
   uint64_t *inside;      /* bytes from the root's start */
@@ -82,6 +83,10 @@ tn_status tn_arrange_residents(tn_arrangement *r);
 /* May a value of this device lie so many bytes behind the start of another one? */
 bool tn_arrange_may_view(const tn_arrangement *r, uint32_t device, uint64_t offset, int64_t bytes,
                          bool is_written);
+
+/* beside.c: islands that run beside steps of the CPU begin early, what reads them comes late. */
+tn_status tn_arrange_beside(tn_graph *g, const tn_planner *planner);
+void tn_arrange_until(tn_arrangement *r); /* sets until, once time and views are known */
 
 /* alias.c: place, root and inside of every value; regions that move nothing, and those
  * whose inputs can be written straight into the output, do not run (leader -1). */

@@ -13,6 +13,11 @@ static void extend(tn_arrangement *r, int32_t value, int32_t time) {
   if (time > r->last[root]) r->last[root] = time;
 }
 
+/* When what the node reads and writes is let go of. */
+static int32_t end_of(const tn_arrangement *r, int32_t node) {
+  return r->until[node] ? r->until[node] : r->time[node];
+}
+
 static void find_live_ranges(tn_arrangement *r) {
   for (int32_t k = 0; k < r->n_values; k++) {
     r->first[k] = INT32_MAX;
@@ -26,7 +31,7 @@ static void find_live_ranges(tn_arrangement *r) {
     for (uint32_t j = 0; j < n->n_outputs; j++)
       if (n->outputs[j] >= 0) extend(r, n->outputs[j], r->time[id]);
     for (uint32_t j = 0; j < n->n_inputs; j++)
-      if (n->inputs[j] >= 0) extend(r, n->inputs[j], r->time[id]);
+      if (n->inputs[j] >= 0) extend(r, n->inputs[j], end_of(r, id));
   }
   for (int64_t k = 0; k < r->g->outputs.n; k++) extend(r, r->g->outputs.data[k], r->end);
 }
@@ -104,7 +109,7 @@ static tn_status place_scratch(tn_arrangement *r, int32_t id) {
   uint64_t n_workers = r->p->pool ? (uint64_t)tn_pool_n_threads(r->p->pool) : 1;
   tn_live_range live_range = {.bytes = plan->scratch_bytes,
                               .first = r->time[id],
-                              .last = r->time[id],
+                              .last = end_of(r, id),
                               .device = r->place[id]};
   r->scratch[id] = r->worker_scratch[id] = -1;
   if (live_range.bytes) {

@@ -187,6 +187,9 @@ static tn_status fill_step(tn_arrangement *r, int32_t id, tn_step *step) {
     step->worker_scratch_offset = r->live_ranges.data[r->worker_scratch[id]].offset;
   tn_status status = fill_bodies(r, n, step);
   if (!status) status = tn_arrange_want_packed(r, id, step);
+  step->time = r->time[id];
+  step->until = r->until[id];
+  r->plan->n_beside += step->until > 0;
   r->plan->cost_ns += c->cost_ns;
   r->plan->flops += c->flops;
   return status;
