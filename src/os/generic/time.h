@@ -5,7 +5,9 @@
 #define TN_OS_TIME_H
 
 #undef CLOCK_MONOTONIC
+#undef CLOCK_REALTIME
 #define CLOCK_MONOTONIC 4
+#define CLOCK_REALTIME 1
 #define clock_gettime tn_os_clock_gettime
 int clock_gettime(int clock, struct timespec *out);
 
