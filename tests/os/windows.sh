@@ -1,6 +1,6 @@
 #!/bin/bash
 # The library for Windows: it is built with mingw-w64; under wine a program loads a model and runs
-# it, and another one with an operator from a plug-in, a .dll.
+# it, another one with an operator from a plug-in, a .dll, and one with paths that no code page has.
 # usage: windows.sh SOURCE WORK TENON-GEN
 set -uo pipefail
 source=$1 work=$2 gen=$3
@@ -18,6 +18,8 @@ examples=$source/examples
 $cc "${flags[@]}" "$examples/run_model/main.c" "${libraries[@]}" -o "$work/run_model.exe" &&
   $cc "${flags[@]}" -D_GNU_SOURCE -I "$source/src/os/windows" -I "$source/src" \
     "$examples"/digits/{main,npy,show}.c "${libraries[@]}" -o "$work/digits.exe" &&
+  $cc "${flags[@]}" -I "$source/src" -Wall -Wextra -Werror "$source/tests/os/paths.c" \
+    "${libraries[@]}" -o "$work/paths.exe" &&
   $cc "${flags[@]}" -shared -o "$work/flash.dll" \
     "$examples"/flash_attention_swa_sink/{plugin,attention,emit,kernel_c}.c -lm || exit 1
 command -v wine >/dev/null || { echo "built; not run: there is no wine"; exit 77; }
@@ -26,6 +28,9 @@ timeout 300 wine "$work/run_model.exe" "$examples/run_model/layer.onnx" | tee "$
 grep -q 'y: f32 \[1, 3\] = 5.5 7.5 0' "$work/out" || exit 1
 timeout 300 wine "$work/run_model.exe" "$work/none.onnx" >"$work/out" 2>&1
 grep -q 'NOT_FOUND' "$work/out" || { cat "$work/out"; exit 1; }
+mkdir -p "$work/paths" && cd "$work/paths" || exit 1
+timeout 300 wine "$work/paths.exe" "Z:$examples/run_model/layer.onnx" "Z:$work/flash.dll" ||
+  { echo "paths in UTF-8"; exit 1; }
 cd "$examples/digits" || exit 1
 timeout 300 wine "$work/digits.exe" "Z:$work/flash.dll" digits.onnx images.npy labels.npy 95 |
   tail -n 1 | tee "$work/out"

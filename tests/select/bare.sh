@@ -23,7 +23,9 @@ case $target in
     link="-nostartfiles --specs=nano.specs --specs=nosys.specs -Wl,--no-warn-rwx-segments
       -T $board/mps2.ld"
     cpu="-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 -U__ARM_FEATURE_FMA"
-    run() { timeout 300 qemu-system-arm -M mps2-an386 -nographic -semihosting -kernel "$1" 2>&1; } ;;
+    run() {
+      timeout 300 qemu-system-arm -M mps2-an386 -nographic -semihosting -kernel "$1" 2>&1
+    } ;;
   riscv64)
     need riscv64-unknown-elf-gcc qemu-system-riscv64
     [ -e "$(riscv64-unknown-elf-gcc -print-file-name=picolibc.specs)" ] ||

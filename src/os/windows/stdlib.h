@@ -6,7 +6,8 @@
 
 #include "os/windows/os.h"
 #define realpath tn_os_realpath
-#define secure_getenv getenv /* no program has more rights than who starts it */
+#define getenv tn_os_getenv
+#define secure_getenv tn_os_getenv /* no program has more rights than who starts it */
 void *aligned_alloc(size_t alignment, size_t size);
 
 #endif

@@ -10,6 +10,8 @@ enum { _SC_PAGESIZE = 30, _SC_NPROCESSORS_ONLN = 84 };
 #define sysconf tn_os_sysconf
 #define fsync tn_os_fsync
 #define link tn_os_link
+#define access tn_os_access
+#define unlink tn_os_unlink
 #define environ tn_os_environ
 #define pread tn_os_pread
 #define write tn_os_write

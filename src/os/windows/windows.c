@@ -1,4 +1,5 @@
-/* The functions of the headers in this folder, by the Windows API. */
+/* The functions of the headers in this folder, by the Windows API. Paths are UTF-8 here, and UTF-16
+ * there. */
 #include "os/windows/os.h"
 
 #include <dirent.h>
@@ -15,9 +16,12 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <wchar.h>
 #include <windows.h>
 
 char **tn_os_environ;
+
+enum { WIDE = 4096 }; /* units of 16 bits in a path */
 
 int tn_os_absent(void) {
   errno = ENOSYS;
@@ -31,6 +35,22 @@ static int fail(void) {
   const bool there = error == ERROR_ALREADY_EXISTS || error == ERROR_FILE_EXISTS;
   errno = lacks ? ENOENT : denied ? EACCES : there ? EEXIST : EIO;
   return -1;
+}
+
+/* ---- paths ---- */
+
+/* UTF-16 of a path in UTF-8; false: it is no UTF-8, or too long. */
+static bool widen(const char *path, wchar_t out[WIDE]) {
+  if (MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, path, -1, out, WIDE)) return true;
+  errno = GetLastError() == ERROR_INSUFFICIENT_BUFFER ? ENAMETOOLONG : EILSEQ;
+  return false;
+}
+
+/* The way back, into `size` bytes; false: it does not fit. */
+static bool narrow(const wchar_t *from, char *out, int size) {
+  if (WideCharToMultiByte(CP_UTF8, 0, from, -1, out, size, NULL, NULL)) return true;
+  errno = ENAMETOOLONG;
+  return false;
 }
 
 /* ---- files ---- */
@@ -63,7 +83,9 @@ static int examine(HANDLE h, struct tn_os_stat *out) {
 }
 
 int tn_os_stat(const char *path, struct tn_os_stat *out) {
-  const HANDLE h = CreateFileA(path, FILE_READ_ATTRIBUTES,
+  wchar_t wide[WIDE];
+  if (!widen(path, wide)) return -1;
+  const HANDLE h = CreateFileW(wide, FILE_READ_ATTRIBUTES,
                                FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
                                OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, NULL);
   if (h == INVALID_HANDLE_VALUE) return fail();
@@ -72,13 +94,50 @@ int tn_os_stat(const char *path, struct tn_os_stat *out) {
   return code;
 }
 
-int tn_os_stat_in(const DIR *dir, const char *name, struct tn_os_stat *out, int flags) {
-  char path[2 * PATH_MAX];
-  const size_t n = strlen(dir->dd_name); /* ends in "*" */
-  (void)flags;
-  snprintf(path, sizeof path, "%.*s%s", (int)(n ? n - 1 : 0), dir->dd_name, name);
-  return tn_os_stat(path, out);
+/* ---- folders ---- */
+
+struct tn_os_dir {
+  _WDIR *wide;
+  struct tn_os_dirent item;
+  char path[];
+};
+
+struct tn_os_dir *tn_os_opendir(const char *path) {
+  wchar_t wide[WIDE];
+  const size_t n = strlen(path) + 1;
+  if (!widen(path, wide)) return NULL;
+  struct tn_os_dir *dir = malloc(sizeof *dir + n);
+  if (!dir) return NULL;
+  memcpy(dir->path, path, n);
+  dir->wide = _wopendir(wide);
+  if (dir->wide) return dir;
+  free(dir);
+  return NULL;
 }
+
+struct tn_os_dirent *tn_os_readdir(struct tn_os_dir *dir) {
+  const struct _wdirent *item = _wreaddir(dir->wide);
+  return item && narrow(item->d_name, dir->item.d_name, sizeof dir->item.d_name) ? &dir->item
+                                                                                 : NULL;
+}
+
+int tn_os_closedir(struct tn_os_dir *dir) {
+  const int code = _wclosedir(dir->wide);
+  free(dir);
+  return code;
+}
+
+int tn_os_stat_in(const struct tn_os_dir *dir, const char *name, struct tn_os_stat *out,
+                  int flags) {
+  char path[3 * WIDE];
+  (void)flags;
+  const int n = snprintf(path, sizeof path, "%s/%s", dir->path, name);
+  if (n >= 0 && n < (int)sizeof path) return tn_os_stat(path, out);
+  errno = ENAMETOOLONG;
+  return -1;
+}
+
+/* ---- files that are open ---- */
 
 static HANDLE handle_of(int fd) { return (HANDLE)_get_osfhandle(fd); }
 
@@ -93,20 +152,38 @@ int tn_os_open(const char *path, int flags, ...) {
   va_start(args, flags);
   const int mode = flags & _O_CREAT ? va_arg(args, int) : 0;
   va_end(args);
-  return _open(path, flags | _O_BINARY, mode & 0222 ? _S_IREAD | _S_IWRITE : _S_IREAD);
+  wchar_t wide[WIDE];
+  if (!widen(path, wide)) return -1;
+  return _wopen(wide, flags | _O_BINARY, mode & 0222 ? _S_IREAD | _S_IWRITE : _S_IREAD);
 }
 
 int tn_os_mkdir(const char *path, uint32_t mode) {
+  wchar_t wide[WIDE];
   (void)mode;
-  return CreateDirectoryA(path, NULL) ? 0 : fail();
+  if (!widen(path, wide)) return -1;
+  return CreateDirectoryW(wide, NULL) ? 0 : fail();
+}
+
+int tn_os_access(const char *path, int mode) {
+  wchar_t wide[WIDE];
+  return widen(path, wide) ? _waccess(wide, mode & ~1) : -1; /* nothing is known of X_OK */
+}
+
+int tn_os_unlink(const char *path) {
+  wchar_t wide[WIDE];
+  return widen(path, wide) ? _wunlink(wide) : -1;
 }
 
 int tn_os_rename(const char *from, const char *to) {
-  return MoveFileExA(from, to, MOVEFILE_REPLACE_EXISTING) ? 0 : fail();
+  wchar_t wide_from[WIDE], wide_to[WIDE];
+  if (!widen(from, wide_from) || !widen(to, wide_to)) return -1;
+  return MoveFileExW(wide_from, wide_to, MOVEFILE_REPLACE_EXISTING) ? 0 : fail();
 }
 
 int tn_os_link(const char *from, const char *to) {
-  return CreateHardLinkA(to, from, NULL) ? 0 : fail();
+  wchar_t wide_from[WIDE], wide_to[WIDE];
+  if (!widen(from, wide_from) || !widen(to, wide_to)) return -1;
+  return CreateHardLinkW(wide_to, wide_from, NULL) ? 0 : fail();
 }
 
 int tn_os_fsync(int fd) { return _commit(fd); }
@@ -126,7 +203,10 @@ int64_t tn_os_pread(int fd, void *to, uint64_t n, int64_t at) {
 
 char *tn_os_realpath(const char *path, char *out) {
   struct tn_os_stat info;
-  if (tn_os_stat(path, &info) || !_fullpath(out, path, PATH_MAX)) return NULL;
+  wchar_t wide[WIDE], full[WIDE];
+  if (tn_os_stat(path, &info) || !widen(path, wide) || !_wfullpath(full, wide, WIDE) ||
+      !narrow(full, out, PATH_MAX))
+    return NULL;
   for (char *p = out; *p; p++)
     if (*p == '\\') *p = '/';
   return out;
@@ -169,6 +249,16 @@ int tn_os_strverscmp(const char *a, const char *b) {
 
 /* ---- the machine ---- */
 
+char *tn_os_getenv(const char *name) {
+  enum { KEPT = 4 };
+  static _Thread_local char values[KEPT][WIDE];
+  static _Thread_local int next;
+  wchar_t wide[WIDE];
+  const wchar_t *value = widen(name, wide) ? _wgetenv(wide) : NULL;
+  char *out = values[next++ % KEPT];
+  return value && narrow(value, out, WIDE) ? out : NULL;
+}
+
 long tn_os_sysconf(int what) {
   SYSTEM_INFO info;
   GetSystemInfo(&info);
@@ -180,7 +270,7 @@ void tn_os_sleep_ms(int ms) { Sleep((DWORD)ms); }
 /* ---- memory ---- */
 
 static void *map_file(int fd, size_t bytes, int64_t at) {
-  const HANDLE whole = CreateFileMappingA(handle_of(fd), NULL, PAGE_READONLY, 0, 0, NULL);
+  const HANDLE whole = CreateFileMappingW(handle_of(fd), NULL, PAGE_READONLY, 0, 0, NULL);
   if (!whole) return NULL;
   void *data = MapViewOfFile(whole, FILE_MAP_READ, (DWORD)(at >> 32), (DWORD)at, bytes);
   CloseHandle(whole); /* the view keeps it */
@@ -226,8 +316,9 @@ int tn_os_madvise(void *data, size_t bytes, int advice) {
 static _Thread_local char load_error[256];
 
 void *dlopen(const char *path, int flags) {
+  wchar_t wide[WIDE];
   (void)flags;
-  void *library = (void *)LoadLibraryA(path);
+  void *library = widen(path, wide) ? (void *)LoadLibraryW(wide) : NULL;
   if (!library)
     snprintf(load_error, sizeof load_error, "%s: Windows error %lu", path, GetLastError());
   return library;

@@ -1,4 +1,4 @@
-/* Where a C library prints: for bare.c. The board of examples/keyword_spotter_mcu has another one. */
+/* Where a C library prints: for bare.c. The board of examples/keyword_spotter_mcu has another. */
 #ifndef BOARD_H
 #define BOARD_H
 
