@@ -231,8 +231,9 @@ tn_status TN_SIMD_NAME(quant_conv_plan)(const tn_call *call, tn_kernel_plan *out
   const tn_status s = quant_layer_make(call, &l);
   if (s) return s;
   const conv_shape *c = &l.q.c;
-  const double sums =
-                   (double)(l.panels * c->groups * TN_DOT_PANEL) * (double)(c->batch * l.n_pixels),
+  const int64_t last = l.filters - (l.panels - 1) * TN_DOT_PANEL,
+                lanes = l.panels * TN_DOT_PANEL - (tn_dot_is_half(last) ? TN_DOT_LANES : 0);
+  const double sums = (double)(lanes * c->groups) * (double)(c->batch * l.n_pixels),
                ops = 2.0 * sums * (double)(l.runs * l.steps * TN_DOT_K);
   const double copied = (double)l.strip_bytes * (double)(l.cut.strips * l.cut.parts * c->batch);
   out->worker_scratch_bytes = (uint64_t)(l.strip_bytes + quant_sums_bytes(&l));
@@ -270,9 +271,9 @@ static bool quant_fits(const quant_layer *l, int64_t filter) {
   return true;
 }
 
-/* Filter `filter` of all becomes filter f of the panel: less its zero point, or, where that does
+/* Filter `filter` of all becomes lane `lane` of the panel: less its zero point, or, where that does
  * not fit, as i8, u8 less 128. Answers what is left of the zero point then. */
-static int32_t quant_pack_filter(const quant_layer *l, int64_t filter, void *panel, int64_t f) {
+static int32_t quant_pack_filter(const quant_layer *l, int64_t filter, void *panel, int64_t lane) {
   const uint8_t *w = (const uint8_t *)l->q.w->data + filter * l->channels * l->q.c.taps;
   const tn_tensor *zero = l->q.w_zero;
   const int64_t one = zero && tn_elements(zero) == 1;
@@ -280,7 +281,7 @@ static int32_t quant_pack_filter(const quant_layer *l, int64_t filter, void *pan
   const int64_t all = quant_fits(l, filter) ? z : l->q.w->dtype == TN_U8 ? 128 : 0;
   for (int64_t t = 0; t < l->q.c.taps; t++)
     for (int64_t k = 0; k < l->channels; k++) /* in 8 bits, of either type */
-      *tn_dot_weight(panel, f, quant_place(l, t, k)) =
+      *tn_dot_weight_at(panel, lane, quant_place(l, t, k)) =
           (int8_t)(uint8_t)(w[k * l->q.c.taps + t] - (uint64_t)all);
   return (int32_t)(z - all);
 }
@@ -306,15 +307,16 @@ tn_status TN_SIMD_NAME(quant_conv_prepare)(const tn_call *call) {
   for (int64_t p = 0; p < l.panels * l.q.c.groups; p++) {
     void *panel = quant_panel(&l, packed, p);
     float *floats = quant_floats(&l, packed, p);
-    const int64_t first = p % l.panels * TN_DOT_PANEL, group = p / l.panels;
-    for (int64_t f = 0; f < tn_min_i64(TN_DOT_PANEL, l.filters - first); f++) {
-      const int64_t filter = group * l.filters + first + f;
-      const int32_t zero = quant_pack_filter(&l, filter, panel, f);
+    const int64_t first = p % l.panels * TN_DOT_PANEL, group = p / l.panels,
+                  n = tn_min_i64(TN_DOT_PANEL, l.filters - first);
+    for (int64_t f = 0; f < n; f++) {
+      const int64_t filter = group * l.filters + first + f, lane = tn_dot_lane_of(n, f);
+      const int32_t zero = quant_pack_filter(&l, filter, panel, lane);
       const int32_t bias = quant_conv_first(&l.q, filter);
-      floats[tn_dot_lane(f)] = quant_factor(&l, filter);
-      floats[TN_DOT_PANEL + tn_dot_lane(f)] = (float)quant_conv_bias(&l.q, filter);
-      if (bias) memcpy(floats + TN_DOT_PANEL + tn_dot_lane(f), &bias, sizeof bias);
-      memcpy(floats + 2 * TN_DOT_PANEL + tn_dot_lane(f), &zero, sizeof zero);
+      floats[lane] = quant_factor(&l, filter);
+      floats[TN_DOT_PANEL + lane] = (float)quant_conv_bias(&l.q, filter);
+      if (bias) memcpy(floats + TN_DOT_PANEL + lane, &bias, sizeof bias);
+      memcpy(floats + 2 * TN_DOT_PANEL + lane, &zero, sizeof zero);
       if (zero) *quant_zeros_matter(&l, packed) = 1;
     }
     tn_dot_sum_weights(panel, l.runs * l.steps);
@@ -461,6 +463,7 @@ static void quant_sum_rows(const quant_layer *l, const tn_dot *numbers, void *st
   t.bias = NULL;
   t.first = NULL;
   t.n = t.y_step = 1;
+  t.half = tn_dot_is_half(t.n);
   t.to_f32 = true;
   t.sums = false;
   t.row_sums = NULL;
@@ -480,6 +483,7 @@ static void quant_rows(const tn_call *call, const quant_layer *l, tn_dot *t, con
   t->first = in_sums ? (const int32_t *)(const void *)(floats + TN_DOT_PANEL) : NULL;
   t->w_zero = (const int32_t *)(const void *)(floats + 2 * TN_DOT_PANEL);
   t->n = tn_min_i64(TN_DOT_PANEL, l->filters - first);
+  t->half = tn_dot_is_half(t->n);
   const int64_t tiles = tn_ceil_div((end - begin) * l->out_w, TN_DOT_ROWS);
   t->next = (const char *)panel + l->panel_bytes;
   t->next_step = tn_ceil_div(l->panel_bytes, tn_max_i64(1, tiles * l->runs * l->steps));

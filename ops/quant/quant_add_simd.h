@@ -39,6 +39,15 @@ static inline __attribute__((always_inline)) void values(const quant_add *s, boo
                            quant_add_load(b.data, b_signed, k * b.step), s);
 }
 
+/* Whole numbers, within `e` at last: quantize_run() where nothing is left to round. */
+static void whole_run(const float *x, uint8_t *y, int64_t n, ends e) {
+  const tn_vf lo = tn_vf_set1(e.lo), hi = tn_vf_set1(e.hi);
+  int64_t k = 0;
+  for (; k + TN_VF_LANES <= n; k += TN_VF_LANES)
+    tn_vf_store_byte(y + k, tn_vf_min(tn_vf_max(tn_vf_load(x + k), lo), hi), e.zero);
+  for (; k < n; k++) y[k] = quantize_one(x[k], 1, e);
+}
+
 static inline __attribute__((always_inline)) tn_status add_range(const tn_call *call,
                                                                  bool is_product, bool a_signed,
                                                                  bool b_signed, int64_t begin,
@@ -56,8 +65,13 @@ static inline __attribute__((always_inline)) tn_status add_range(const tn_call *
     for (int64_t k = 0; k < r.length; k += TN_MAP_BLOCK) {
       const int64_t n = tn_min_i64(r.length - k, TN_MAP_BLOCK);
       values(&s, is_product, a, a_signed, b, b_signed, block, n);
-      if (s.halves_up) quant_add_round_up(block, n);
-      quantize_run(block, y + r.index + k, n, s.y_scale, (ends){s.lo, s.hi, s.y_zero});
+      const ends e = {s.lo, s.hi, s.y_zero};
+      if (s.halves_up) { /* in steps of the output */
+        quant_add_round_up(block, n);
+        whole_run(block, y + r.index + k, n, e);
+      } else {
+        quantize_run(block, y + r.index + k, n, s.y_scale, e);
+      }
       a.data += n * a.step;
       b.data += n * b.step;
     }

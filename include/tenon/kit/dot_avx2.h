@@ -13,6 +13,7 @@
 
 #define TN_DOT_LANES 8
 #define TN_DOT_ROWS 6
+#define TN_DOT_HALF_ROWS 12
 #define TN_DOT_SIGNED 0
 #if defined(__AVXVNNI__)
 #define TN_DOT_K 4
@@ -63,6 +64,26 @@ static inline __m128i tn_dot_load_row(const uint8_t *row, int64_t n) {
 static inline tn_vq tn_dot_load_rows(const uint8_t *row0, const uint8_t *row1, int64_t n) {
   return _mm256_inserti128_si256(_mm256_castsi128_si256(tn_dot_load_row(row0, n)),
                                  tn_dot_load_row(row1, n), 1);
+}
+/* Of up to four rows, `step` bytes apart, n of 8 bytes each: in the file's order, and in that of
+ * four packed vectors, four bytes of each row in turn. */
+static inline void tn_dot_store_four(tn_vq packed, uint8_t *y, int64_t step, int64_t rows,
+                                     int64_t n) {
+  const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+  const __m256i v = _mm256_permutevar8x32_epi32(packed, order);
+  if (rows == 4 && n == 8 && step == 8) {
+    tn_vq_store(y, v);
+    return;
+  }
+  uint8_t bytes[32];
+  tn_vq_store(bytes, v);
+  for (int64_t r = 0; r < rows; r++) memcpy(y + r * step, bytes + r * 8, (size_t)n);
+}
+static inline tn_vq tn_dot_load_four(const uint8_t *z, int64_t step, int64_t rows, int64_t n) {
+  uint8_t bytes[32] = {0};
+  for (int64_t r = 0; r < rows; r++) memcpy(bytes + r * 8, z + r * step, (size_t)n);
+  const __m256i order = _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7);
+  return _mm256_permutevar8x32_epi32(tn_vq_load(bytes), order);
 }
 /* The first n codes; 0 for the others. */
 static __attribute__((noinline, unused)) tn_vq tn_vq_load_part(const tn_dot_x *x, int64_t n) {

@@ -14,6 +14,7 @@
 #define TN_DOT_LANES 16
 #define TN_DOT_K 4
 #define TN_DOT_ROWS 14
+#define TN_DOT_HALF_ROWS 12
 #define TN_DOT_SIGNED 0
 typedef uint8_t tn_dot_x;
 typedef int8_t tn_dot_w;
@@ -54,6 +55,33 @@ static inline tn_vq tn_dot_load_rows(const uint8_t *row0, const uint8_t *row1, i
   const __mmask32 live = n >= 32 ? 0xffffffffu : (1u << n) - 1;
   const __m256i a = _mm256_maskz_loadu_epi8(live, row0), b = _mm256_maskz_loadu_epi8(live, row1);
   return _mm512_inserti64x4(_mm512_castsi256_si512(a), b, 1);
+}
+/* Of up to four rows, `step` bytes apart, n of 16 bytes each: in the file's order and in that of
+ * four packed vectors, four bytes of each row in turn. */
+static inline __m512i tn_dot_turn(__m512i v) {
+  return _mm512_permutexvar_epi32(
+      _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), v);
+}
+static inline void tn_dot_store_four(tn_vq packed, uint8_t *y, int64_t step, int64_t rows,
+                                     int64_t n) {
+  const __m512i v = tn_dot_turn(packed);
+  const __mmask16 live = (__mmask16)((1u << n) - 1);
+  if (rows == 4 && n == 16 && step == 16) {
+    tn_vq_store(y, v);
+    return;
+  }
+  _mm_mask_storeu_epi8(y, live, _mm512_castsi512_si128(v));
+  if (rows > 1) _mm_mask_storeu_epi8(y + step, live, _mm512_extracti32x4_epi32(v, 1));
+  if (rows > 2) _mm_mask_storeu_epi8(y + 2 * step, live, _mm512_extracti32x4_epi32(v, 2));
+  if (rows > 3) _mm_mask_storeu_epi8(y + 3 * step, live, _mm512_extracti32x4_epi32(v, 3));
+}
+static inline tn_vq tn_dot_load_four(const uint8_t *z, int64_t step, int64_t rows, int64_t n) {
+  const __mmask16 live = (__mmask16)((1u << n) - 1);
+  __m512i v = _mm512_castsi128_si512(_mm_maskz_loadu_epi8(live, z));
+  if (rows > 1) v = _mm512_inserti32x4(v, _mm_maskz_loadu_epi8(live, z + step), 1);
+  if (rows > 2) v = _mm512_inserti32x4(v, _mm_maskz_loadu_epi8(live, z + 2 * step), 2);
+  if (rows > 3) v = _mm512_inserti32x4(v, _mm_maskz_loadu_epi8(live, z + 3 * step), 3);
+  return tn_dot_turn(v);
 }
 static inline tn_vq tn_dot_4(const tn_dot_x *x) {
   int32_t four;

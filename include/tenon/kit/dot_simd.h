@@ -23,6 +23,8 @@
  *   TN_VQ_ZIP, tn_vq_load_first, _store_first, tn_dot_load_rows, _store_rows, _order
  *   tn_dot_4, TN_DOT            TN_DOT_K codes in all lanes; acc += sum over k of x[k] * w[k]
  *   TN_DOT_RUN                  only where a better loop than the one below is known
+ *   TN_DOT_HALF_ROWS            only where there are half tiles (below): their rows, up to 12; then
+ *                               also tn_dot_load_four, tn_dot_store_four: four rows of one vector
  *   TN_DEPTHWISE_HEADER         likewise, of depthwise windows (ops/conv/quant_depthwise_simd.h) */
 #ifndef TN_KIT_DOT_SIMD_H
 #define TN_KIT_DOT_SIMD_H
@@ -56,6 +58,18 @@ static inline int64_t tn_dot_lane(int64_t f) {
   return f / 8 * 4 + f % 4 + (f / 4 % 2 ? TN_DOT_LANES : 0);
 }
 
+/* Up to TN_DOT_LANES filters may be a half panel: the first vector of a panel, in their own order,
+ * multiplied by tiles of up to TN_DOT_HALF_ROWS rows of one vector, in half the time. */
+#if !defined(TN_DOT_HALF_ROWS)
+#define TN_DOT_HALF_ROWS 0
+#endif
+static inline bool tn_dot_is_half(int64_t n) { return TN_DOT_HALF_ROWS && n <= TN_DOT_LANES; }
+
+/* Where filter f of a panel of n filters stands, if panels of few are half ones. */
+static inline int64_t tn_dot_lane_of(int64_t n, int64_t f) {
+  return tn_dot_is_half(n) ? f : tn_dot_lane(f);
+}
+
 /* A panel: for each filter (in the order of lanes) the sum of its weights, then for each step of
  * TN_DOT_K products the weights of all lanes. */
 static inline int64_t tn_dot_panel_bytes(int64_t steps) {
@@ -63,9 +77,12 @@ static inline int64_t tn_dot_panel_bytes(int64_t steps) {
 }
 
 /* One weight: k counts along the runs, each of which has whole steps. */
-static inline tn_dot_w *tn_dot_weight(void *panel, int64_t filter, int64_t k) {
+static inline tn_dot_w *tn_dot_weight_at(void *panel, int64_t lane, int64_t k) {
   tn_dot_w *w = (tn_dot_w *)(void *)((int32_t *)panel + TN_DOT_PANEL);
-  return w + (k / TN_DOT_K * TN_DOT_PANEL + tn_dot_lane(filter)) * TN_DOT_K + k % TN_DOT_K;
+  return w + (k / TN_DOT_K * TN_DOT_PANEL + lane) * TN_DOT_K + k % TN_DOT_K;
+}
+static inline tn_dot_w *tn_dot_weight(void *panel, int64_t filter, int64_t k) {
+  return tn_dot_weight_at(panel, tn_dot_lane(filter), k);
 }
 
 /* Weights of one step, from TN_DOT_K rows of TN_DOT_PANEL bytes in the order of filters, of which
@@ -120,6 +137,7 @@ typedef struct tn_dot {
   const float *scale, *bias; /* by lanes; bias may be NULL */
   float factor, bias_factor;
   int64_t n;      /* filters of the panel that there are */
+  bool half;      /* it is a half panel */
   int64_t y_step; /* elements between rows of y, and of z */
   bool to_f32;    /* y = v; else y = clip(round(v) + y_zero) */
   bool to_i32;    /* with to_f32: y = sum, wrapped; scale is not looked at */
@@ -148,9 +166,10 @@ static inline void tn_dot_clip(tn_vf v[4], float lo, float hi) {
   TN_UNROLL for (int j = 0; j < 4; j++) v[j] = tn_vf_min(tn_vf_max(v[j], least), most);
 }
 
-static inline void tn_dot_add(const tn_dot *t, tn_vf v[4], const uint8_t *z0, const uint8_t *z1) {
-  const tn_vq codes = tn_vq_xor(tn_dot_load_rows(z0, z1, t->n), tn_vq_set8(t->z_flip));
-  const tn_vq split = tn_vq_unsplit(codes), a = tn_vq_lower8(split), b = tn_vq_upper8(split);
+/* z: its bytes in the order in which four vectors are packed. */
+static inline void tn_dot_add(const tn_dot *t, tn_vf v[4], tn_vq bytes) {
+  const tn_vq codes = tn_vq_xor(bytes, tn_vq_set8(t->z_flip));
+  const tn_vq a = tn_vq_lower8(codes), b = tn_vq_upper8(codes);
   const tn_vq z[4] = {tn_vq_lower16(a), tn_vq_upper16(a), tn_vq_lower16(b), tn_vq_upper16(b)};
   const tn_vf scale_y = tn_vf_set1(t->sum_y), scale_z = tn_vf_set1(t->sum_z),
               shift = tn_vf_set1(t->sum_0);
@@ -170,22 +189,26 @@ static inline uint8_t tn_dot_least(const tn_dot *t) {
 /* Rounded, clipped from above; what is NaN or overflows from below becomes the least number. */
 static inline tn_vq tn_dot_quantise(tn_vf v, tn_vf most) { return tn_vq_round(tn_vf_min(most, v)); }
 
-/* Four vectors of one row or two (else y1 is NULL). NaN becomes the least. */
-static inline void tn_dot_store_8(const tn_dot *t, tn_vf v[4], uint8_t *y0, uint8_t *y1,
-                                  const uint8_t *z) {
+/* Four vectors as bytes, packed within 128 bits. NaN becomes the least. */
+static inline tn_vq tn_dot_bytes(const tn_dot *t, const tn_vf v[4]) {
   tn_vq q[4];
-  if (t->sums) {
-    tn_dot_clip(v, t->lo, t->hi);
-    tn_dot_add(t, v, z, y1 ? z + t->y_step : z);
-  }
   const tn_vf most = tn_vf_set1(t->sums ? t->sum_hi : t->hi);
   TN_UNROLL for (int j = 0; j < 4; j++) q[j] = tn_dot_quantise(v[j], most);
   const tn_vq zero = tn_vq_set16(t->y_zero);
   const tn_vq a = tn_vq_adds16(tn_vq_pack16(q[0], q[1]), zero),
               b = tn_vq_adds16(tn_vq_pack16(q[2], q[3]), zero);
   const tn_vq codes = tn_vq_max8(tn_vq_pack_u8(a, b), tn_vq_set8(t->least));
-  const tn_vq bytes = tn_vq_split(codes);
-  tn_dot_store_rows(tn_vq_xor(bytes, tn_vq_set8(t->y_flip)), y0, y1, t->n);
+  return tn_vq_xor(codes, tn_vq_set8(t->y_flip));
+}
+
+/* Four vectors of one row or two (else y1 is NULL). */
+static inline void tn_dot_store_8(const tn_dot *t, tn_vf v[4], uint8_t *y0, uint8_t *y1,
+                                  const uint8_t *z) {
+  if (t->sums) {
+    tn_dot_clip(v, t->lo, t->hi);
+    tn_dot_add(t, v, tn_vq_unsplit(tn_dot_load_rows(z, y1 ? z + t->y_step : z, t->n)));
+  }
+  tn_dot_store_rows(tn_vq_split(tn_dot_bytes(t, v)), y0, y1, t->n);
 }
 
 static inline void tn_dot_store_f32(const tn_dot *t, tn_vf a, tn_vf b, float *y) {
@@ -213,6 +236,10 @@ typedef void (*tn_dot_fn)(tn_dot *t, const tn_dot_x *x, const void *panel, void 
 #if defined(TN_KIT_SHARED)
 #define tn_dot_tiles TN_SIMD_NAME(tn_dot_tiles)
 extern const tn_dot_fn tn_dot_tiles[TN_DOT_ROWS + 1];
+#if TN_DOT_HALF_ROWS
+#define tn_dot_half_tiles TN_SIMD_NAME(tn_dot_half_tiles)
+extern const tn_dot_fn tn_dot_half_tiles[TN_DOT_HALF_ROWS + 1];
+#endif
 #endif
 
 #if !defined(TN_DOT_RUN)
@@ -331,6 +358,110 @@ TN_KIT_ISA_TABLE const tn_dot_fn tn_dot_tiles[TN_DOT_ROWS + 1] = {
 };
 #endif
 
+#if TN_DOT_HALF_ROWS
+
+/* Up to four rows of a half panel. */
+static inline void tn_dot_store_half(const tn_dot *t, tn_vf v[4], int64_t rows, uint8_t *y,
+                                     const uint8_t *z) {
+  if (t->sums) {
+    tn_dot_clip(v, t->lo, t->hi);
+    tn_dot_add(t, v, tn_dot_load_four(z, t->y_step, rows, t->n));
+  }
+  tn_dot_store_four(tn_dot_bytes(t, v), y, t->y_step, rows, t->n);
+}
+
+/* As TN_DOT_RUN: of a row alone, steps in turn have sums of their own. */
+#define TN_DOT_HALF_RUN(R)                                                                      \
+  do {                                                                                          \
+    const tn_dot_x *row[((R) + 2) / 3];                                                         \
+    TN_UNROLL for (int r = 0; r < ((R) + 2) / 3; r++) row[r] = x + t->at[run] + 3 * r * x_step; \
+    int64_t s = 0;                                                                              \
+    tn_vq odd = tn_vq_set1(0);                                                                  \
+    for (; (R) == 1 && s + 2 <= steps; s += 2) {                                                \
+      const tn_vq w0 = tn_vq_load(w), w1 = tn_vq_load(w + TN_DOT_PANEL * TN_DOT_K);             \
+      const tn_vq v0 = tn_dot_4(row[0]), v1 = tn_dot_4(row[0] + TN_DOT_K);                      \
+      TN_DOT(acc[0], v0, w0);                                                                   \
+      TN_DOT(odd, v1, w1);                                                                      \
+      w += 2 * TN_DOT_PANEL * TN_DOT_K;                                                         \
+      row[0] += 2 * TN_DOT_K;                                                                   \
+    }                                                                                           \
+    if ((R) == 1) acc[0] = tn_vq_add(acc[0], odd);                                              \
+    for (; s < steps; s++) {                                                                    \
+      const tn_vq w0 = tn_vq_load(w);                                                           \
+      w += TN_DOT_PANEL * TN_DOT_K;                                                             \
+      TN_UNROLL for (int r = 0; r < (R); r++) {                                                 \
+        const tn_vq v = tn_dot_4(row[r / 3] + r % 3 * x_step);                                  \
+        TN_DOT(acc[r], v, w0);                                                                  \
+      }                                                                                         \
+      TN_UNROLL for (int r = 0; r < ((R) + 2) / 3; r++) row[r] += TN_DOT_K;                     \
+    }                                                                                           \
+  } while (0)
+
+#define TN_DOT_HALF_TILE(R)                                                                      \
+  static void tn_dot_half_tile_##R(tn_dot *t, const tn_dot_x *x, const void *panel, void *y,     \
+                                   const uint8_t *z) {                                           \
+    tn_vq acc[R];                                                                                \
+    const tn_vq sum = tn_vq_load(t->begin);                                                      \
+    TN_UNROLL for (int r = 0; r < (R); r++) acc[r] = sum;                                        \
+    if (t->row_sums) {                                                                           \
+      const tn_vq zero = tn_vq_load(t->w_zero);                                                  \
+      TN_UNROLL for (int r = 0; r < (R); r++) acc[r] =                                           \
+          tn_vq_sub(acc[r], tn_vq_mul(zero, tn_vq_set1((int32_t)t->row_sums[r])));               \
+    }                                                                                            \
+    const tn_dot_w *w = (const tn_dot_w *)(const void *)((const int32_t *)panel + TN_DOT_PANEL); \
+    const int64_t x_step = t->x_step, steps = t->steps;                                          \
+    for (int64_t run = 0; run < t->runs; run++) TN_DOT_HALF_RUN(R);                              \
+    const tn_vf mul = tn_vf_load(t->mul), add = tn_vf_load(t->add);                              \
+    if (t->to_f32) {                                                                             \
+      const tn_vf_mask live = tn_vf_mask_first(t->n);                                            \
+      TN_UNROLL for (int r = 0; r < (R); r++)                                                    \
+          tn_vf_store_mask((float *)y + r * t->y_step, live, tn_dot_wide(t, acc[r], mul, add));  \
+      return;                                                                                    \
+    }                                                                                            \
+    TN_UNROLL for (int r = 0; r < (R); r += 4) {                                                 \
+      enum { LAST = (R)-1 };                                                                     \
+      tn_vf v[4];                                                                                \
+      TN_UNROLL for (int k = 0; k < 4; k++) v[k] =                                               \
+          tn_vf_fma(tn_vq_float(acc[r + k < LAST ? r + k : LAST]), mul, add);                    \
+      tn_dot_store_half(t, v, r + 4 <= (R) ? 4 : (R)-r, (uint8_t *)y + r * t->y_step,            \
+                        z ? z + r * t->y_step : NULL);                                           \
+    }                                                                                            \
+  }
+
+#if defined(TN_KIT_ISA_BODIES)
+TN_DOT_HALF_TILE(1)
+TN_DOT_HALF_TILE(2)
+TN_DOT_HALF_TILE(3)
+TN_DOT_HALF_TILE(4)
+TN_DOT_HALF_TILE(5)
+TN_DOT_HALF_TILE(6)
+TN_DOT_HALF_TILE(7)
+TN_DOT_HALF_TILE(8)
+TN_DOT_HALF_TILE(9)
+TN_DOT_HALF_TILE(10)
+TN_DOT_HALF_TILE(11)
+TN_DOT_HALF_TILE(12)
+#undef TN_DOT_HALF_TILE
+
+TN_KIT_ISA_TABLE const tn_dot_fn tn_dot_half_tiles[TN_DOT_HALF_ROWS + 1] = {
+    NULL,
+    tn_dot_half_tile_1,
+    tn_dot_half_tile_2,
+    tn_dot_half_tile_3,
+    tn_dot_half_tile_4,
+    tn_dot_half_tile_5,
+    tn_dot_half_tile_6,
+    tn_dot_half_tile_7,
+    tn_dot_half_tile_8,
+    tn_dot_half_tile_9,
+    tn_dot_half_tile_10,
+    tn_dot_half_tile_11,
+    tn_dot_half_tile_12,
+};
+#endif
+
+#endif
+
 /* Works out what the tiles of a panel have in common. */
 static inline void tn_dot_begin(tn_dot *t, const void *panel) {
   const int32_t *sums = panel;
@@ -352,12 +483,18 @@ static inline void tn_dot_run(tn_dot *t, int64_t rows, const tn_dot_x *x, const 
                               void *y, const uint8_t *z) {
   tn_dot_begin(t, panel);
   const float *sums = t->row_sums;
-  const int64_t n = tn_ceil_div(rows, TN_DOT_ROWS), size = t->to_f32 ? (int64_t)sizeof(float) : 1;
+  const tn_dot_fn *tiles = tn_dot_tiles;
+  int64_t most = TN_DOT_ROWS, step = 1; /* rows of a tile; of what is stored at once */
+#if TN_DOT_HALF_ROWS
+  if (t->half) tiles = tn_dot_half_tiles, most = TN_DOT_HALF_ROWS, step = 4;
+#endif
+  const int64_t n = tn_ceil_div(rows, most), all = tn_ceil_div(rows, step),
+                size = t->to_f32 ? (int64_t)sizeof(float) : 1;
   for (int64_t k = 0, r = 0; k < n; k++) {
-    const int64_t end = (k + 1) * rows / n;
+    const int64_t end = tn_min_i64(rows, (k + 1) * all / n * step);
     t->row_sums = sums ? sums + r : NULL;
-    tn_dot_tiles[end - r](t, x + r * t->x_step, panel, (char *)y + r * t->y_step * size,
-                          z ? z + r * t->y_step : NULL);
+    tiles[end - r](t, x + r * t->x_step, panel, (char *)y + r * t->y_step * size,
+                   z ? z + r * t->y_step : NULL);
     r = end;
   }
   t->row_sums = sums;
