@@ -4,11 +4,17 @@
 usage: peers.py TENON MODEL...         other formats than ONNX are converted by Tenon
 Needs gcc-arm-none-eabi, libnewlib-arm-none-eabi, qemu-system-arm; a peer that is not there is left out:
   EMX      the command of `pip install emx-onnx-cgen` (PyPI)
-  ONNX2C   the program of https://github.com/kraiskil/onnx2c: git clone --recursive, cmake, needs protobuf-compiler
-           and libprotobuf-dev
-ExecuTorch and LiteRT for Microcontrollers run their own files by an interpreter, and have no place here.
-TFLite Micro with CMSIS-NN takes other files: build its benchmark `make -f tensorflow/lite/micro/tools/make/Makefile
-TARGET=cortex_m_generic OPTIMIZED_KERNEL_DIR=cmsis_nn` and run it on the same board.
+  ONNX2C   the program of https://github.com/kraiskil/onnx2c: git clone --recursive, cmake -DCMAKE_BUILD_TYPE=Release,
+           target onnx2c; needs protobuf-compiler and libprotobuf-dev. It takes no Reshape with allowzero: where Python
+           has the package onnx, the attribute is taken out of its file
+Two peers run files of their own by an interpreter, so their rows are of other programs, and are not made here:
+  TFLite Micro with CMSIS-NN: git clone https://github.com/tensorflow/tflite-micro; make -f
+           tensorflow/lite/micro/tools/make/Makefile TARGET=cortex_m_generic TARGET_ARCH=cortex-m4+fp
+           OPTIMIZED_KERNEL_DIR=cmsis_nn microlite (it downloads the rest); link a program that runs the .tflite
+           file with libtensorflow-microlite.a and the board of examples/keyword_spotter_mcu
+  ExecuTorch: git clone --recursive https://github.com/pytorch/executorch; cmake -DCMAKE_BUILD_TYPE=MinSizeRel
+           -DEXECUTORCH_OPTIMIZE_SIZE=ON, then test/build_size_test.sh, whose program without operators is the runtime;
+           it stands beside `no operators, no kernels` of select.sh
 All get the same program, which runs the model once on the same inputs. The columns are model, tool, flash (code and
 constants), RAM (data and bss, with inputs and outputs), stack, instructions, and how far the first outputs are from those of
 Tenon: a peer that computes something else is not comparable. Instructions are counted by QEMU, up to 671 million, and
@@ -42,7 +48,22 @@ def by_emx(model, folder):
     return ["net.c"], "net", open(f"{folder}/net.c").read(), ""
 
 
+def without_allowzero(model, folder):
+    """The model without that attribute of Reshape; as it is, where there is no package onnx."""
+    try:
+        import onnx
+    except ImportError:
+        return model
+    m = onnx.load(model)
+    for node in m.graph.node:
+        for attribute in [a for a in node.attribute if node.op_type == "Reshape" and a.name == "allowzero"]:
+            node.attribute.remove(attribute)
+    onnx.save(m, f"{folder}/plain.onnx")
+    return f"{folder}/plain.onnx"
+
+
 def by_onnx2c(model, folder):
+    model = without_allowzero(model, folder)
     text = call(os.environ["ONNX2C"], model)
     open(f"{folder}/net.c", "w").write(text)
     return ["net.c"], "entry", text, ""
