@@ -150,15 +150,17 @@ static tn_session *run_here(const trial *t, const tn_part *part, const ports *in
   return session;
 }
 
-static void compare(const trial *t, uint32_t output, const tn_tensor *got, const tn_tensor *want) {
+/* what: "run()" or "wait()". */
+static void compare(const trial *t, const char *what, uint32_t output, const tn_tensor *got,
+                    const tn_tensor *want) {
   static const uint32_t untouched = UINT32_MAX;
   const float *x = got->data, *y = want->data;
   for (int64_t k = 0; k < tn_tensor_elements(want); k++) {
     if (fabsf(x[k] - y[k]) <= 1e-3f + 1e-2f * fabsf(y[k])) continue;
     if (!memcmp(&x[k], &untouched, sizeof untouched))
-      check_fail(t->env, "run() does not write element %lld of output %u", (long long)k, output);
+      check_fail(t->env, "%s does not write element %lld of output %u", what, (long long)k, output);
     else
-      check_fail(t->env, "run(): element %lld of output %u is %g, the CPU has %g", (long long)k,
+      check_fail(t->env, "%s: element %lld of output %u is %g, the CPU has %g", what, (long long)k,
                  output, (double)x[k], (double)y[k]);
     return;
   }
@@ -170,7 +172,25 @@ static void look_at_ports(const trial *t, const ports *p, const char *what) {
       check_fail(t->env, "run() writes outside of %s %u", what, k);
 }
 
-/* On two inputs; on the second twice, which has to give the same bits. */
+/* In one piece, or by start() and wait(). */
+static tn_status run_once(const trial *t, const tn_island_step *step, bool in_halves,
+                          const ports *in, const ports *out, char *text, size_t size) {
+  const tn_tensor *const *inputs = (const tn_tensor *const *)in->list;
+  check_doing(t->env, in_halves ? "start()" : "run()");
+  tn_status s = in_halves
+                    ? tn_island_start(step, inputs, (tn_tensor *const *)out->list, true, text, size)
+                    : tn_island_run(step, inputs, (tn_tensor *const *)out->list, text, size);
+  if (in_halves && !s) {
+    check_doing(t->env, "wait()");
+    s = tn_island_wait(step, text, size);
+  }
+  check_doing(t->env, "%s", "");
+  if (s) check_fail(t->env, "%s: %s", in_halves ? "start() or wait() fails" : "run() fails", text);
+  return s;
+}
+
+/* On two inputs; on the second twice, once in halves if it has them, which has to give the same
+ * bits. */
 static void run_there(const trial *t, const tn_island_step *step, ports *in, ports *out,
                       tn_session *here) {
   enum { RUNS = 3 };
@@ -185,14 +205,12 @@ static void run_there(const trial *t, const tn_island_step *step, ports *in, por
       memset(out->list[i]->data, 0xFF, bytes);
     }
     for (uint32_t i = 0; i < in->n; i++) check_buffer_protect(in->buffers[i], true);
-    check_doing(t->env, "run()");
-    const tn_status s =
-        tn_island_run(step, (const tn_tensor *const *)in->list, out->list, text, sizeof text);
-    check_doing(t->env, "%s", "");
+    const bool in_halves = k == 1 && tn_island_has_halves(step);
+    const tn_status s = run_once(t, step, in_halves, in, out, text, sizeof text);
     for (uint32_t i = 0; i < in->n; i++) check_buffer_protect(in->buffers[i], false);
-    if (s) check_fail(t->env, "run() fails: %s", text);
     for (uint32_t i = 0; i < out->n && !s; i++)
-      compare(t, i, out->list[i], tn_session_output(here, (int32_t)i));
+      compare(t, in_halves ? "wait()" : "run()", i, out->list[i],
+              tn_session_output(here, (int32_t)i));
     look_at_ports(t, out, "output");
     look_at_ports(t, in, "input");
     const size_t bytes = out->n ? (size_t)tn_tensor_bytes(out->list[0]) : 0;

@@ -37,22 +37,59 @@ static void close_session(session *s) {
 
 /* ---- claims ---- */
 
+enum { NOT_TAKEN = -1 };
+
+/* Is there somebody at the value who is taken? n_ops: of the nodes that are. */
+static int is_taken_at(const tn_graph_api *api, const tn_graph *g, int32_t value,
+                       const int32_t *n_ops, int32_t n) {
+  const int32_t producer = value < 0 ? -1 : api->value_producer(g, value);
+  if (producer >= 0 && producer < n && n_ops[producer] > 0) return 1;
+  for (int32_t k = 0; value >= 0 && k < api->value_n_users(g, value); k++) {
+    const int32_t user = api->value_user(g, value, k);
+    if (user < n && n_ops[user] > 0) return 1;
+  }
+  return 0;
+}
+
+/* What is no work goes where its neighbours go: by itself it would be a copy, which the guest has
+ * not been asked about. */
+static void take_with_neighbours(const tn_graph_api *api, const tn_graph *g, int32_t *n_ops,
+                                 int32_t n) {
+  for (int32_t k = 0; k < 2 * api->n_nodes(g); k++) { /* forth and back */
+    const int32_t at = k < api->n_nodes(g) ? k : 2 * api->n_nodes(g) - 1 - k;
+    const int32_t id = api->node_at(g, at);
+    const tn_node *node = api->node(g, id);
+    if (id < n && !n_ops[id] &&
+        (is_taken_at(api, g, node->inputs[0], n_ops, n) ||
+         is_taken_at(api, g, node->outputs[0], n_ops, n)))
+      n_ops[id] = 1;
+  }
+}
+
 /* A node is taken if all of its operators are. */
-static void take(const lrt_graph *g, tn_claim *const *claims, int32_t n_claims,
-                 const char *const *reasons) {
+static tn_status take(session *s, const tn_graph *graph, const lrt_graph *g,
+                      tn_claim *const *claims, int32_t n_claims, const char *const *reasons) {
+  int32_t *n_ops = (int32_t *)lrt_alloc(&s->memory, ((uint64_t)n_claims + 1) * sizeof *n_ops);
+  if (!n_ops) return TN_ERR_MEMORY;
+  for (int32_t k = 0; k < n_claims; k++)
+    if (!claims[k] || reasons[k]) n_ops[k] = NOT_TAKEN;
+  for (size_t k = 0; k < g->n_ops; k++) {
+    const int32_t node = g->ops[k]->node;
+    if (node < 0 || n_ops[node] == NOT_TAKEN) continue;
+    n_ops[node] = g->ops[k]->is_taken ? n_ops[node] + 1 : NOT_TAKEN;
+  }
+  take_with_neighbours(s->call->host->graph, graph, n_ops, n_claims);
   for (int32_t k = 0; k < n_claims; k++) {
     if (!claims[k]) continue;
-    claims[k]->reason = reasons[k];
-    if (reasons[k]) continue;
+    claims[k]->reason = reasons[k]              ? reasons[k]
+                        : n_ops[k] == NOT_TAKEN ? "the guest does not take an operator of it"
+                                                : "it is no work, and stands alone";
+    if (n_ops[k] <= 0) continue;
+    claims[k]->reason = NULL;
     claims[k]->group = 0;
     claims[k]->cost_native_ns = claims[k]->cost_host_ns; /* nobody has measured it */
   }
-  for (size_t k = 0; k < g->n_ops; k++) {
-    const int32_t node = g->ops[k]->node;
-    if (g->ops[k]->is_taken || node < 0 || !claims[node]) continue;
-    claims[node]->group = -1;
-    claims[node]->reason = "the guest does not take an operator of it";
-  }
+  return TN_OK;
 }
 
 tn_status lrt_partition(const tn_accelerator_call *call, const tn_graph *graph,
@@ -70,7 +107,7 @@ tn_status lrt_partition(const tn_accelerator_call *call, const tn_graph *graph,
   if (!status)
     status = lrt_check(call, s.api.CompilerPluginPartition(s.compiler, lrt_guest_soc(), &g, &g),
                        "LiteRtCompilerPluginPartition");
-  if (!status) take(&g, claims, n_claims, reasons);
+  if (!status) status = take(&s, graph, &g, claims, n_claims, reasons);
   close_session(&s);
   return status;
 }
@@ -98,6 +135,19 @@ static tn_status show_part(session *s, const tn_graph *part, lrt_graph *out) {
   if (!status && (out->n_inputs != (size_t)api->n_inputs(part) ||
                   out->n_outputs != (size_t)api->n_outputs(part)))
     status = s->call->host->fail(s->call->ctx, TN_ERR_INTERNAL, "a part has lost a port");
+  return status;
+}
+
+/* Where a part begins and ends there may be operators that the whole graph had not. */
+static tn_status ask_again(session *s, lrt_graph *g) {
+  tn_status status =
+      lrt_check(s->call, s->api.CompilerPluginPartition(s->compiler, lrt_guest_soc(), g, g),
+                "LiteRtCompilerPluginPartition");
+  for (size_t k = 0; k < g->n_ops && !status; k++)
+    if (!g->ops[k]->is_taken)
+      status = s->call->host->fail(s->call->ctx, TN_ERR_UNSUPPORTED,
+                                   "the guest does not take all of a part: operator %d of TFLite",
+                                   (int)g->ops[k]->code);
   return status;
 }
 
@@ -177,6 +227,7 @@ static tn_status compile(const tn_accelerator_call *call, const tn_graph *const 
   }
   for (uint32_t k = 0; k < n_parts && !status; k++)
     status = show_part(&s, parts[k], &model.graphs[k]);
+  for (uint32_t k = 0; k < n_parts && !status; k++) status = ask_again(&s, &model.graphs[k]);
   if (!status)
     status =
         lrt_check(call, s.api.CompilerPluginCompile(s.compiler, lrt_guest_soc(), &model, &result),

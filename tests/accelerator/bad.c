@@ -155,10 +155,34 @@ static tn_status run(const tn_accelerator_call *call, void *program, uint32_t en
   return TN_OK;
 }
 
+/* In halves: what was started is not looked at before it is waited for. */
+static const tn_tensor *const *started_inputs;
+static tn_tensor *const *started_outputs;
+
+static tn_status start(const tn_accelerator_call *call, void *program, uint32_t entry,
+                       const tn_tensor *const *inputs, tn_tensor *const *outputs) {
+  (void)program, (void)entry;
+  if (is_bad("halves-start")) return call->host->fail(call->ctx, TN_ERR_IO, "it is busy");
+  if (is_bad("halves-start-crash")) raise(SIGSEGV);
+  started_inputs = inputs;
+  started_outputs = outputs;
+  return TN_OK;
+}
+
+static tn_status wait(const tn_accelerator_call *call, void *program, uint32_t entry) {
+  if (is_bad("halves-wait")) return call->host->fail(call->ctx, TN_ERR_IO, "it has fallen asleep");
+  if (is_bad("halves-wait-crash")) raise(SIGSEGV);
+  if (is_bad("halves-wait-hang")) pause();
+  if (is_bad("halves-late")) return TN_OK;
+  return run(call, program, entry, started_inputs, started_outputs);
+}
+
 static tn_status port(const tn_accelerator_call *call, void *program, uint32_t entry,
                       uint32_t index, tn_port_memory *out) {
   (void)call, (void)program, (void)entry, (void)index;
-  if (is_bad("short") || is_bad("behind") || is_bad("input")) return TN_OK; /* no copy */
+  const char *bad = getenv("BAD");
+  if (is_bad("short") || is_bad("behind") || is_bad("input") || (bad && !strncmp(bad, "halves", 6)))
+    return TN_OK; /* no copy */
   out->alignment = is_bad("port") ? 48 : 4096;
   out->bytes = 100;
   return TN_OK;
@@ -170,7 +194,7 @@ TN_TABLE(tn_compiler, bad_compiler, .name = "bad", .vendor = "Bad", .format = "b
          TN_SET(targets, targets), .partition = partition, .compile = compile, .release = release);
 TN_TABLE(tn_dispatcher, bad_dispatcher, .name = "bad", .vendor = "Bad", .format = "bad",
          .open = open, .close = close_device, .load = load, .unload = unload, .port = port,
-         .run = run, .stamp = stamp);
+         .run = run, .stamp = stamp, .start = start, .wait = wait);
 TN_TABLE(tn_extension, compiler, .name = TN_COMPILER_EXTENSION, .table = &bad_compiler);
 TN_TABLE(tn_extension, dispatcher, .name = TN_DISPATCHER_EXTENSION, .table = &bad_dispatcher);
 TN_LIST(const tn_extension *, extensions, &compiler, &dispatcher);

@@ -328,7 +328,7 @@ static int invoke(void *self) {
     at = read_tensor(at, memory, &y, &n);
     for (size_t i = 0; i < n; i++) {
       const float p = a[n_a == 1 ? 0 : i % n_a], q = b[n_b == 1 ? 0 : i % n_b];
-      y[i] = code == ADD ? p + q : p * q;
+      y[i] = (code == ADD ? p + q : p * q) + (is_bad("wrong") ? 1 : 0);
     }
   }
   return GUEST_OK;

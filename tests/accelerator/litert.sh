@@ -24,6 +24,12 @@ TENON_COMPILE=off TENON_MODULE_CACHE='' same "$work/chain.onnx" "${on[@]}"
 
 # ---- guests that do not: the CPU takes over, with the reason ----
 export TENON_MODULE_CACHE=
+# the common operators, of which it takes two
+guest_is=(conform litert-guest --plugin "$3")
+says 0 "^litert-guest: [3-9] of 20 cases taken, 0 failed" "${guest_is[@]}"
+BAD=wrong says 1 "^litert-guest: .* [3-9] failed" "${guest_is[@]}"
+BAD=invoke says 1 "^litert-guest: .* [3-9] failed" "${guest_is[@]}"
+BAD=partition says 1 "^litert-guest: 0 of 20 cases taken" "${guest_is[@]}"
 bad() { # BAD PATTERN
   BAD=$1 says 0 "$2" run "$chain" --random "${on[@]}"
   BAD=$1 same "$chain" "${on[@]}"

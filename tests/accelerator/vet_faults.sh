@@ -33,5 +33,14 @@ BAD=nan says 1 "${b}run\(\): element 0 of output 0 is -?nan, the CPU has" plugin
 BAD=short says 1 "${b}run\(\) does not write element 0 of output 0" plugin vet "$bad"
 BAD=behind says 1 "${b}.* in run\(\), at 0 bytes behind the end of output" plugin vet "$bad"
 BAD=input says 1 "${b}.* in run\(\), at byte 0 of input, which is read-only" plugin vet "$bad"
+# run() in halves
+BAD=halves says 0 "^bad: fit: .* 0 notes" plugin vet "$bad"
+BAD=halves-start says 1 "${b}start\(\) or wait\(\) fails: accelerator 'bad-npu': it is busy" \
+  plugin vet "$bad"
+BAD=halves-start-crash says 1 "${b}crashed with SIGSEGV in start\(\)" plugin vet "$bad"
+BAD=halves-wait says 1 "${b}start\(\) or wait\(\) fails: .*it has fallen asleep" plugin vet "$bad"
+BAD=halves-wait-crash says 1 "${b}crashed with SIGSEGV in wait\(\)" plugin vet "$bad"
+BAD=halves-wait-hang says 1 "${b}hangs in wait\(\): ended after 1 s" plugin vet "$bad" --timeout 1
+BAD=halves-late says 1 "${b}wait\(\) does not write element 0 of output 0" plugin vet "$bad"
 BAD=unload-crash says 1 "${b}crashed with SIGSEGV in unload\(\)" plugin vet "$bad"
 finish
