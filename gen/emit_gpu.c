@@ -126,7 +126,8 @@ typedef struct language {
 static const language languages[] = {{"opencl-c", "opencl", gen_gpu_emit_opencl, false},
                                      {"cuda-c", "cuda", gen_gpu_emit_cuda, false},
                                      {"glsl-es", "es", gen_gpu_emit_glsl_es, false},
-                                     {"spirv", "spirv", gen_gpu_emit_glsl, true}};
+                                     {"spirv", "spirv", gen_gpu_emit_glsl, true},
+                                     {"spirv-webgpu", "webgpu", gen_gpu_emit_glsl_webgpu, true}};
 
 enum { N_LANGUAGES = sizeof languages / sizeof *languages };
 
@@ -151,7 +152,7 @@ static bool emit_spirv(gen *g, tn_text *out, const char *id, tn_text *text) {
   int64_t n;
   const uint32_t *words = gen_gpu_compile(g, id, text, &n);
   if (!words) return false;
-  tn_text_add(out, "static const uint32_t text_%s_spirv[] = {", id);
+  tn_text_add(out, "static const uint32_t text_%s[] = {", id);
   for (int64_t k = 0; k < n; k++) tn_text_add(out, "%s0x%x,", k % 10 ? "" : "\n    ", words[k]);
   tn_text_add(out, "};\n");
   return true;
@@ -165,7 +166,7 @@ static bool emit_form(gen *g, tn_text *out, const gen_program *p, const char *id
   l->emit(g, &text, p);
   if (text.status) gen_need(NULL);
   if (l->is_compiled) {
-    ok = emit_spirv(g, out, id, &text);
+    ok = emit_spirv(g, out, gen_format_text(g, "%s_%s", id, l->id), &text);
   } else {
     tn_text_add(out, "static const char text_%s_%s[] =", id, l->id);
     emit_lines(g, out, text.data);

@@ -33,6 +33,8 @@ void gen_gpu_emit_cuda(gen *g, tn_text *out, const gen_program *p);
 void gen_gpu_emit_glsl(gen *g, tn_text *out, const gen_program *p);
 /* The same of OpenGL ES 3.1, without its #version: constants are macros, which stand before it. */
 void gen_gpu_emit_glsl_es(gen *g, tn_text *out, const gen_program *p);
+/* The same of WebGPU: buffers are words, params are a uniform block behind them. */
+void gen_gpu_emit_glsl_webgpu(gen *g, tn_text *out, const gen_program *p);
 /* gpu_glsl_math.c: what its kernels may call, up to NULL. */
 extern const char *const gen_glsl_functions[];
 /* gpu_spirv.c: compiles it with g->glslang, in g->dir/spirv, where both stay. NULL after a message.

@@ -1,7 +1,7 @@
-/* GPU kernels as compute shaders: GLSL for Vulkan, compiled to SPIR-V while Tenon is built, and
- * GLSL ES 3.10. There are no pointers, so each buffer gets accessors of its own: LD1(A, i) becomes
- * LD1_A(i). Storage is a constant, S_A (a specialisation constant of Vulkan, a macro of ES): what
- * is not meant goes when the program is built. */
+/* GPU kernels as compute shaders: GLSL for Vulkan and for WebGPU, compiled to SPIR-V while Tenon is
+ * built, and GLSL ES 3.10. There are no pointers, so each buffer gets accessors of its own:
+ * LD1(A, i) becomes LD1_A(i). Storage is a constant, S_A (a specialisation constant, or a macro of
+ * ES): what is not meant goes when the program is built. */
 #include <ctype.h>
 #include <string.h>
 
@@ -39,13 +39,19 @@ static const char vulkan_small_stores[] =
     "void P16_@(int i, uint v) { @_16[i] = uint16_t(v); }\n"
     "void P8_@(int i, uint v) { @_8[i] = uint8_t(v); }\n";
 
-/* ES has words alone. Others may store into the same word: a store changes its own bits, by what
- * they differ in, and nobody else writes these. */
+/* ES and WebGPU have words alone. Others may store into the same word: a store changes its own
+ * bits, by what they differ in, and nobody else writes these. */
 static const char es_views[] =
     "layout(std430, binding = #) % buffer @w_ { uint @_32[]; };\n"
     "uint U16_@(int i) { return @_32[i >> 1] >> ((i & 1) * 16) & 0xffffu; }\n"
     "uint U8_@(int i) { return @_32[i >> 2] >> ((i & 3) * 8) & 0xffu; }\n";
-static const char es_small_stores[] =
+/* All may be written: WebGPU refuses a buffer that one command both reads and writes, but takes it
+ * where both say that they write. */
+static const char webgpu_views[] =
+    "layout(std430, binding = #) buffer @w_ { uint @_32[]; };\n"
+    "uint U16_@(int i) { return @_32[i >> 1] >> ((i & 1) * 16) & 0xffffu; }\n"
+    "uint U8_@(int i) { return @_32[i >> 2] >> ((i & 3) * 8) & 0xffu; }\n";
+static const char word_small_stores[] =
     "void P16_@(int i, uint v) { atomicXor(@_32[i >> 1], (U16_@(i) ^ (v & 0xffffu)) << ((i & 1) * "
     "16)); }\n"
     "void P8_@(int i, uint v) { atomicXor(@_32[i >> 2], (U8_@(i) ^ (v & 0xffu)) << ((i & 3) * 8)); "
@@ -140,9 +146,12 @@ static const char es_long_store[] =
     "#endif\n"
     "void STL_@(int i, int v) { PUT_@(i, uvec2(uint(v), 0u)); }\n";
 
+typedef enum params_kind { PUSHED, BLOCK, BLOCK_BEHIND } params_kind;
+
 typedef struct flavour {
   const char *views, *small_stores, *long_load, *long_store, *words;
-  bool is_es;
+  params_kind params;
+  bool names_files; /* in #line */
 } flavour;
 static const flavour vulkan = {
     vulkan_views,
@@ -151,16 +160,44 @@ static const flavour vulkan = {
     long_store,
     "#define GLOBAL(d) int(gl_GlobalInvocationID[d])\n#define GROUP(d) int(gl_WorkGroupID[d])\n"
     "#define EXACT precise\n",
-    false};
+    PUSHED,
+    true};
 /* base_: where the groups of this dispatch begin */
 static const flavour es = {
     es_views,
-    es_small_stores,
+    word_small_stores,
     es_long_load,
     es_long_store,
     "precision highp float;\nprecision highp int;\nuniform ivec3 base_;\n#define EXACT\n"
     "#define GROUP(d) (int(gl_WorkGroupID[d]) + base_[d])\n"
     "#define GLOBAL(d) (GROUP(d) * int(gl_WorkGroupSize[d]) + LOCAL_ID(d))\n",
+    BLOCK,
+    false};
+/* Constants that are no numbers are errors of WebGPU: their bits go through a variable. It has no
+ * products of 64 bits either. */
+static const flavour webgpu = {
+    webgpu_views,
+    word_small_stores,
+    long_load,
+    long_store,
+    "#define EXACT precise\n"
+    "#define GROUP(d) (int(gl_WorkGroupID[d]) + params_.base_[d])\n"
+    "#define GLOBAL(d) (GROUP(d) * int(gl_WorkGroupSize[d]) + LOCAL_ID(d))\n"
+    "uint no_bits_ = 0u;\n"
+    "#define uintBitsToFloat(x) uintBitsToFloat((x) | no_bits_)\n"
+    "void wide_product(uint a, uint b, out uint high, out uint low) {\n"
+    "  uint al = a & 0xffffu, ah = a >> 16, bl = b & 0xffffu, bh = b >> 16;\n"
+    "  uint m = ah * bl + (al * bl >> 16), n = al * bh + (m & 0xffffu);\n"
+    "  high = ah * bh + (m >> 16) + (n >> 16);\n"
+    "  low = a * b;\n"
+    "}\n"
+    "uint wide_sum(uint a, uint b, out uint carry) {\n"
+    "  carry = a + b < a ? 1u : 0u;\n"
+    "  return a + b;\n"
+    "}\n"
+    "#define umulExtended(a, b, high, low) wide_product(a, b, high, low)\n"
+    "#define uaddCarry(a, b, carry) wide_sum(a, b, carry)\n",
+    BLOCK_BEHIND,
     true};
 
 static void emit_for_buffer(tn_text *out, const char *text, const char *name, const char *access,
@@ -313,14 +350,18 @@ static int emit_buffers(gen *g, tn_text *out, const flavour *f, const gen_progra
   return n;
 }
 
-/* Devices have room for 128 bytes of push constants; more is a buffer behind the others. */
+/* Devices have room for 128 bytes of push constants; more is a buffer behind the others. WebGPU has
+ * a block there, with base_ in it. */
 static void emit_params(tn_text *out, const flavour *f, const gen_program *p, int binding) {
-  enum { PUSHED = 32 };
+  enum { MOST_PUSHED = 32 };
   const int n = gen_gpu_n_params(p);
-  if (!n) return;
-  if (f->is_es)
+  if (f->params == BLOCK_BEHIND)
+    tn_text_add(out, "layout(std140, binding = %d) uniform params_type_ { ivec4 base_;", binding);
+  else if (!n)
+    return;
+  else if (f->params == BLOCK)
     tn_text_add(out, "layout(std140, binding = 0) uniform params_type_ {");
-  else if (n <= PUSHED)
+  else if (n <= MOST_PUSHED)
     tn_text_add(out, "layout(push_constant) uniform params_type_ {");
   else
     tn_text_add(out, "layout(std430, binding = %d) readonly buffer params_type_ {", binding);
@@ -345,14 +386,16 @@ static void emit_epilogue(tn_text *out) {
 
 /* NaN, infinities and the sign of 0 are kept (SignedZeroInfNanPreserve of 32 bits); drivers take
  * that out where a device does not have it. */
-static void emit_extensions(tn_text *out, const gen_program *p) {
-  tn_text_add(out,
-              "#version 450\n#extension GL_EXT_spirv_intrinsics : require\n"
-              "spirv_execution_mode(extensions = [\"SPV_KHR_float_controls\"], "
-              "capabilities = [4466], 4461, 32);\n"
-              "#extension GL_EXT_shader_8bit_storage : require\n"
-              "#extension GL_EXT_shader_16bit_storage : require\n"
-              "#extension GL_GOOGLE_cpp_style_line_directive : require\n");
+static const char vulkan_extensions[] =
+    "#extension GL_EXT_spirv_intrinsics : require\n"
+    "spirv_execution_mode(extensions = [\"SPV_KHR_float_controls\"], "
+    "capabilities = [4466], 4461, 32);\n"
+    "#extension GL_EXT_shader_8bit_storage : require\n"
+    "#extension GL_EXT_shader_16bit_storage : require\n";
+
+static void emit_extensions(tn_text *out, const gen_program *p, const char *more) {
+  tn_text_add(out, "#version 450\n%s#extension GL_GOOGLE_cpp_style_line_directive : require\n",
+              more);
   if (uses(p, "i64"))
     tn_text_add(out,
                 "#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require\n"
@@ -376,15 +419,21 @@ static void emit(gen *g, tn_text *out, const flavour *f, const gen_program *p) {
   tn_text_add(out, "void main() {");
   gen_gpu_emit_params(out, p, true);
   tn_text_add(out, "\n#line %d", p->line);
-  if (!f->is_es) tn_text_add(out, " \"%s\"", p->path);
+  if (f->names_files) tn_text_add(out, " \"%s\"", p->path);
   tn_text_add(out, "\n");
   emit_lines(out, body, body + strlen(body));
 }
 
 void gen_gpu_emit_glsl(gen *g, tn_text *out, const gen_program *p) {
-  emit_extensions(out, p);
+  emit_extensions(out, p, vulkan_extensions);
   emit_constants(g, out, p);
   emit(g, out, &vulkan, p);
+}
+
+void gen_gpu_emit_glsl_webgpu(gen *g, tn_text *out, const gen_program *p) {
+  emit_extensions(out, p, "");
+  emit_constants(g, out, p);
+  emit(g, out, &webgpu, p);
 }
 
 void gen_gpu_emit_glsl_es(gen *g, tn_text *out, const gen_program *p) {
