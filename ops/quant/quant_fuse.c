@@ -39,6 +39,8 @@ static bool are_dequantized(const tn_pattern *p, const tn_node *n, int32_t fill,
     if (k == fill) continue;
     if (!tn_qdq_dequantized(p, n->inputs[k], &out->from[k], &q)) return false;
     if (!is_first && !tn_qdq_same(&q, &out->q)) return false;
+    /* an input of a body has no shape, though what is made of it may have one */
+    if (!tn_pattern_type(p, out->from[k])) return false;
     const int64_t size = tn_elements(p->api->value_type(p->graph, n->inputs[k]));
     if (size < 0) return false;
     out->q = q;
