@@ -1,4 +1,5 @@
-/* QuantConv as C, in 32-bit integers (tenon/experimental/emit_quant.h). */
+/* QuantConv as C, in 32-bit integers (tenon/experimental/emit_quant.h); where its sums become f32,
+ * by loops of its own. */
 #include "quant_conv.h"
 #include "tenon/experimental/emit_quant.h"
 
@@ -72,14 +73,25 @@ static const char *refuse_residual(const quant_conv *q) {
   return q->z->dtype == q->y_dtype ? NULL : "takes a residual of the type of its output";
 }
 
+/* Sums of 32 bits: half of the room for the products, half for the bias. */
+static const char *refuse_float(const quant_conv *q) {
+  enum { MOST_DEPTH = INT32_MAX / (255 * 255) / 2, MOST_BIAS = INT32_MAX / 2 };
+  if (q->z) return "takes a residual of the type of its output";
+  for (int64_t m = 0; m < q->c.filters; m++)
+    if (depth_of(q) > MOST_DEPTH || quant_conv_first(q, m) > MOST_BIAS ||
+        quant_conv_first(q, m) < -MOST_BIAS)
+      return "its sums may not fit 32 bits";
+  return NULL;
+}
+
 static const char *refuse(const tn_call *call) {
   quant_conv q;
   if (call->inputs[QUANT_X]->rank > 4) return "takes 1 or 2 spatial dims";
   if (quant_conv_make(call, &q)) return "its shapes do not fit";
-  if (q.y_dtype == TN_F32) return "gives i8 or u8 only";
   if (!q.w->data || !q.w_scale->data || !is_constant(q.bias) || !is_constant(q.w_zero))
     return "takes constant weights, scales, zero points and bias";
   if (q.w_zero && tn_elements(q.w_zero) != 1) return "takes one zero point for all weights";
+  if (q.y_dtype == TN_F32) return refuse_float(&q);
   const char *why = q.z ? refuse_residual(&q) : NULL;
   const tn_emit_quant n = numbers_of(&q);
   return why ? why : tn_emit_quant_refuse(&n);
@@ -88,7 +100,7 @@ static const char *refuse(const tn_call *call) {
 /* Of a depthwise one the taps of a filter and a channel with its pads. */
 static uint64_t scratch(const tn_call *call) {
   quant_conv q;
-  if (quant_conv_make(call, &q)) return 0;
+  if (quant_conv_make(call, &q) || q.y_dtype == TN_F32) return 0;
   const tn_emit_quant n = numbers_of(&q);
   if (!is_depthwise(&q)) return tn_emit_quant_scratch(&n);
   const tn_window *w = &n.w;
@@ -170,9 +182,78 @@ static void write_residual(const tn_emit *e, const quant_conv *q) {
           e->output(e, 0), (int)tn_elements(e->call->outputs[0]));
 }
 
+/* ---- sums that become f32 ---- */
+
+static void write_float_loops(const tn_emit *e, const char *name, const char *x, const char *w) {
+  e->function(e, name,
+              "static void %s(const struct quant_sums *c, const struct quant_filter *filter,\n"
+              "                             const %s *x, const %s *weights, float *y) {\n"
+              "  const struct window *w = &c->w;\n"
+              "  const int32_t plane = w->in_h * w->in_w;\n"
+              "  for (int32_t at = 0; at < c->images * c->groups * c->filters; at++) {\n"
+              "    const int32_t m = at %% (c->groups * c->filters);\n"
+              "    const %s *from = x + at / c->filters * c->channels * plane;\n"
+              "    const %s *own = weights + m * c->channels * w->kernel_h * w->kernel_w;\n"
+              "    for (int32_t p = 0; p < w->out_h * w->out_w; p++) {\n"
+              "      const int32_t top = p / w->out_w * w->stride_h - w->top;\n"
+              "      const int32_t left = p %% w->out_w * w->stride_w - w->left;\n"
+              "      int32_t sum = filter[m].first;\n"
+              "      for (int32_t k = 0; k < c->channels * w->kernel_h * w->kernel_w; k++) {\n"
+              "        const int32_t i = top + k / w->kernel_w %% w->kernel_h * w->dilation_h;\n"
+              "        const int32_t j = left + k %% w->kernel_w * w->dilation_w;\n"
+              "        if (i >= 0 && i < w->in_h && j >= 0 && j < w->in_w) {\n"
+              "          const int32_t channel = k / (w->kernel_h * w->kernel_w);\n"
+              "          sum += (from[channel * plane + i * w->in_w + j] - c->x_zero) *\n"
+              "                 (own[k] - c->w_zero);\n"
+              "        }\n"
+              "      }\n"
+              "      *y++ = quant_sum_value(c, &filter[m], sum);\n"
+              "    }\n"
+              "  }\n"
+              "}\n",
+              name, x, w, x, w);
+}
+
+static void write_float_tables(const tn_emit *e, const quant_conv *q) {
+  const tn_emit_quant n = numbers_of(q);
+  const tn_window *w = &n.w;
+  char text[2][TN_EMIT_NUMBER];
+  e->table(e, "static const struct quant_filter quant_filter_%u[%d] = {", e->step,
+           (int)q->c.filters);
+  for (int64_t m = 0; m < q->c.filters; m++)
+    e->table(e, "%s{%d, %s, %s}", m ? ",\n    " : "\n    ", (int)quant_conv_first(q, m),
+             tn_emit_float((float)quant_conv_scale(q, m), text[0]),
+             tn_emit_float((float)quant_conv_bias(q, m), text[1]));
+  e->table(e, "};\nstatic const struct quant_sums quant_sums_%u = {%d, %d, %d, %d, %d, %d, %s,\n",
+           e->step, (int)n.images, (int)n.groups, (int)n.channels, (int)n.filters, (int)n.x_zero,
+           (int)(n.w_zero + moved_by(q)), tn_emit_float((float)q->a->x_scale, text[0]));
+  e->table(e, "    {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d}};\n",
+           (int)(n.images * n.groups * n.filters), (int)w->in[0], (int)w->in[1], (int)w->out[0],
+           (int)w->out[1], (int)w->kernel[0], (int)w->kernel[1], (int)w->stride[0],
+           (int)w->stride[1], (int)w->dilation[0], (int)w->dilation[1], (int)w->pad_lo[0],
+           (int)w->pad_lo[1], (int)w->pad_hi[0], (int)w->pad_hi[1]);
+}
+
+static void write_float(const tn_emit *e, const quant_conv *q) {
+  const bool x_signed = q->x->dtype == TN_I8, w_signed = q->w->dtype == TN_I8;
+  const char *name = x_signed   ? w_signed ? "quant_sums_i8_i8" : "quant_sums_i8_u8"
+                     : w_signed ? "quant_sums_u8_i8"
+                                : "quant_sums_u8_u8";
+  e->code(e, "code/window.c");
+  e->code(e, "emit/quant_sums.c");
+  write_float_loops(e, name, x_signed ? "int8_t" : "uint8_t", w_signed ? "int8_t" : "uint8_t");
+  write_float_tables(e, q);
+  e->line(e, "%s(&quant_sums_%u, quant_filter_%u, %s, %s, %s);", name, e->step, e->step,
+          e->input(e, QUANT_X), e->input(e, QUANT_W), e->output(e, 0));
+}
+
 static void emit(const tn_emit *e) {
   quant_conv q;
   if (quant_conv_make(e->call, &q)) return;
+  if (q.y_dtype == TN_F32) {
+    write_float(e, &q);
+    return;
+  }
   const tn_emit_quant n = numbers_of(&q);
   if (is_depthwise(&q))
     write_depthwise(e, &q);

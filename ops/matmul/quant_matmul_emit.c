@@ -1,5 +1,5 @@
 /* QuantMatMul with constant weights as C: a convolution of one pixel per row
- * (tenon/experimental/emit_quant.h). */
+ * (tenon/experimental/emit_quant.h), or, where the sums become f32, loops of its own. */
 #include "quant_matmul.h"
 #include "tenon/experimental/emit_quant.h"
 #include "tenon/kit/infer.h"
@@ -70,11 +70,11 @@ static bool is_constant(const tn_tensor *t) { return !t || t->data; }
 static const char *refuse(const tn_call *call) {
   product p;
   if (quant_matmul_make(call, &p.m)) return "its shapes do not fit";
-  if (!p.m.y_scale) return "gives i8 or u8 only";
   for (uint32_t k = QUANT_MATMUL_A_SCALE; k < QUANT_MATMUL_INPUTS; k++)
     if (!is_constant(tn_input(call, k))) return "takes constant weights, scales, zero points, bias";
   if (p.m.b_zero && tn_elements(p.m.b_zero) != 1) return "takes one zero point for all weights";
   if (!p.m.m || !p.m.n || !p.m.k) return "takes no empty tensors";
+  if (!p.m.y_scale) return p.m.k > QUANT_MATMUL_MAX_K_ZEROS ? "its sums may not fit 32 bits" : NULL;
   quant_matmul_bounds(call, &p.least, &p.most);
   const tn_emit_quant q = numbers_of(&p);
   return tn_emit_quant_refuse(&q);
@@ -82,14 +82,56 @@ static const char *refuse(const tn_call *call) {
 
 static uint64_t scratch(const tn_call *call) {
   product p = {.least = 0};
-  if (quant_matmul_make(call, &p.m)) return 0;
+  if (quant_matmul_make(call, &p.m) || !p.m.y_scale) return 0;
   const tn_emit_quant q = numbers_of(&p);
   return tn_emit_quant_scratch(&q);
+}
+
+/* ---- sums that become f32 ---- */
+
+static void write_float(const tn_emit *e, const quant_matmul *m) {
+  const bool x_signed = m->a->dtype == TN_I8, w_signed = m->b->dtype == TN_I8;
+  const char *name = x_signed   ? w_signed ? "quant_product_i8_i8" : "quant_product_i8_u8"
+                     : w_signed ? "quant_product_u8_i8"
+                                : "quant_product_u8_u8";
+  char scale[TN_EMIT_NUMBER];
+  e->code(e, "emit/quant_product.c");
+  e->function(
+      e, name,
+      "static void %s(const struct quant_product *p, const %s *x, const %s *w,\n"
+      "                                const float *scales, const float *bias, float *y) {\n"
+      "  for (int32_t i = 0; i < p->rows; i++) {\n"
+      "    for (int32_t j = 0; j < p->columns; j++) {\n"
+      "      int32_t sum = 0;\n"
+      "      for (int32_t k = 0; k < p->depth; k++) {\n"
+      "        sum += (x[k] - p->x_zero) * (w[k * p->w_row + j * p->w_column] - p->w_zero);\n"
+      "      }\n"
+      "      y[j] = quant_product_value(p, sum, scales[j * p->scales_step],\n"
+      "                                 bias != NULL ? bias[j] : -0.0f);\n"
+      "    }\n"
+      "    x += p->depth;\n"
+      "    y += p->columns;\n"
+      "  }\n"
+      "}\n",
+      name, x_signed ? "int8_t" : "uint8_t", w_signed ? "int8_t" : "uint8_t");
+  e->table(e,
+           "static const struct quant_product quant_product_%u = {%d, %d, %d, %d, %d, %d, %d, %d, "
+           "%s};\n",
+           e->step, (int)m->m, (int)m->n, (int)m->k, m->trans_b ? 1 : (int)m->n,
+           m->trans_b ? (int)m->k : 1, tn_elements(m->b_scale) != 1, (int)quant_zero(m->a_zero, 0),
+           (int)quant_zero(m->b_zero, 0), tn_emit_float((float)quant_scale(m->a_scale, 0), scale));
+  e->line(e, "%s(&quant_product_%u, %s, %s, %s, %s, %s);", name, e->step,
+          e->input(e, QUANT_MATMUL_A), e->input(e, QUANT_MATMUL_B),
+          e->input(e, QUANT_MATMUL_B_SCALE), e->input(e, QUANT_MATMUL_BIAS), e->output(e, 0));
 }
 
 static void emit(const tn_emit *e) {
   product p;
   if (quant_matmul_make(e->call, &p.m)) return;
+  if (!p.m.y_scale) {
+    write_float(e, &p.m);
+    return;
+  }
   quant_matmul_bounds(e->call, &p.least, &p.most);
   const tn_emit_quant q = numbers_of(&p);
   tn_emit_quant_dense(e, &q, e->input(e, QUANT_MATMUL_A));

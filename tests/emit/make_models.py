@@ -121,6 +121,54 @@ def biases(n):
     return rng.integers(-3000, 3000, n).astype(np.int32)
 
 
+# Products of bytes whose sums become f32: with zero points, bias, an own scale for each column, B
+# transposed, and a step that is fused.
+def quant_matmul(inputs, output, **attributes):
+    n = node("QuantMatMul", inputs, output, **attributes)
+    n.domain = "tenon"
+    return n
+
+
+def quant_conv_f32(inputs, output, **attributes):
+    n = node("QuantConv", inputs, output, **attributes)
+    n.domain = "tenon"
+    return n
+
+
+def made_apart(make):
+    """With random numbers of its own, so that the models behind it stay what they are."""
+    global rng
+    kept, rng = rng, np.random.default_rng(21)
+    make()
+    rng = kept
+
+
+def quantised_f32():
+    model("quantised_f32", [
+        quant_matmul("a sa za b sb - bias", "y0"),
+        node("Relu", "y0", "r0"),
+        quant_matmul("u sa zu c sc zc", "y1", transB=1),
+        quant_matmul("a sa - d sb", "y2"),
+        quant_conv_f32("x w0 ws0 b0", "c0", x_scale=0.01, x_zero=3, pads=[1, 0, 1, 2],
+                       strides=[2, 1], group=2),
+        node("Relu", "c0", "s0"),
+        quant_conv_f32("v w1 ws1 f1 - wz1", "c1", x_scale=0.02, x_zero=119, dilations=[1, 2]),
+        quant_conv_f32("x w2 ws2", "c2", x_scale=0.02, x_zero=0, group=4, pads=[1, 1, 1, 1]),
+    ], [value("a", [3, 20], T.INT8), value("u", [2, 2, 9], T.UINT8),
+          value("x", [2, 4, 7, 6], T.INT8), value("v", [1, 3, 5, 6], T.UINT8)],
+        [value("r0", [3, 7]), value("y1", [2, 2, 5]), value("y2", [3, 7]),
+         value("s0", [2, 6, 4, 6]), value("c1", [1, 4, 4, 4]), value("c2", [2, 4, 7, 6])],
+        {"sa": np.float32(0.02), "za": np.int8(-5), "b": bytes_of(20, 7), "sb": scales(7),
+         "bias": floats(7), "zu": np.uint8(131), "c": bytes_of(5, 9).view(np.uint8),
+         "sc": np.float32(0.015), "zc": np.uint8(120), "d": bytes_of(20, 7),
+         "w0": bytes_of(6, 2, 3, 3), "ws0": scales(6), "b0": biases(6),
+         "w1": bytes_of(4, 3, 2, 2).view(np.uint8), "ws1": scales(4), "f1": floats(4),
+         "wz1": np.uint8(131), "w2": bytes_of(4, 1, 3, 3), "ws2": scales(4)},
+        extra=[h.make_opsetid("tenon", 1)])
+
+
+made_apart(quantised_f32)
+
 model("quantised", [
     node("QuantizeLinear", "x s1 z1", "q"),
     quant_conv("q w0 ws0 b0", "c0", x_scale=0.01, x_zero=3, y_scale=0.02, y_zero=-128, lo=-128,
