@@ -78,4 +78,12 @@ int32_t tfl_leaky_relu(const tn_lowering *t);
 /* 1 / sqrt(input 0), of 8 bits: a table of codes. */
 int32_t tfl_fixed_rsqrt(const tn_lowering *t);
 
+/* Functions of 16-bit codes by tables, and whether LiteRT has tables for these scales. */
+bool tfl_has_wide_sigmoid(const tn_lowering *t);
+bool tfl_has_wide_tanh(const tn_lowering *t);
+bool tfl_has_wide_exp(const tn_lowering *t);
+int32_t tfl_wide_sigmoid(const tn_lowering *t);
+int32_t tfl_wide_tanh(const tn_lowering *t);
+int32_t tfl_wide_exp(const tn_lowering *t);
+
 #endif

@@ -19,15 +19,23 @@ static tn_status real_unary(const tn_call *call, tn_graph *graph, int32_t node, 
 UNARY(abs, "Abs")
 UNARY(cos, "Cos")
 UNARY(elu, "Elu")
-UNARY(exp, "Exp")
 UNARY(hard_swish, "HardSwish")
 UNARY(log, "Log")
-UNARY(logistic, "Sigmoid")
 UNARY(neg, "Neg")
 UNARY(relu, "Relu")
 UNARY(sin, "Sin")
 UNARY(sqrt, "Sqrt")
-UNARY(tanh, "Tanh")
+
+/* The same of codes of 8 bits; those of 16 have tables of their own. */
+#define WIDE_UNARY(name, op, wide)                                              \
+  tn_status tflite_##name(const tn_call *call, tn_graph *graph, int32_t node) { \
+    const tn_lowering t = tn_low_open(call, graph, node);                       \
+    if (tfl_has_wide_##wide(&t)) return tn_low_done(&t, tfl_wide_##wide(&t));   \
+    return real_unary(call, graph, node, op);                                   \
+  }
+WIDE_UNARY(exp, "Exp", exp)
+WIDE_UNARY(logistic, "Sigmoid", sigmoid)
+WIDE_UNARY(tanh, "Tanh", tanh)
 
 static tn_status clipped(const tn_call *call, tn_graph *graph, int32_t node, double lo, double hi) {
   const tn_lowering t = tn_low_open(call, graph, node);

@@ -12,9 +12,9 @@ from ai_edge_litert.interpreter import Interpreter
 here = os.path.dirname(os.path.abspath(__file__))
 TYPES = {np.float32: s.TensorType.FLOAT32, np.int32: s.TensorType.INT32,
          np.int8: s.TensorType.INT8, np.uint8: s.TensorType.UINT8, np.int64: s.TensorType.INT64,
-         np.float16: s.TensorType.FLOAT16, np.bool_: s.TensorType.BOOL,
-         np.complex64: s.TensorType.COMPLEX64, np.void: s.TensorType.RESOURCE,
-         np.str_: s.TensorType.STRING}
+         np.int16: s.TensorType.INT16, np.float16: s.TensorType.FLOAT16,
+         np.bool_: s.TensorType.BOOL, np.complex64: s.TensorType.COMPLEX64,
+         np.void: s.TensorType.RESOURCE, np.str_: s.TensorType.STRING}
 
 
 class Model:
@@ -224,6 +224,22 @@ def codes(name, folder=here):
     m.save(name, [x, z], [total, less, root], folder)
 
 
+def wide(name, folder=here):
+    """Functions of 16-bit codes, which built-in kernels have in tables or in fixed point."""
+    m = Model("wide")
+    x, z, v = (m.tensor(n, [1000], np.int16, scale=q, zero=0)
+               for n, q in (("x", 2**-12), ("z", 0.0003), ("v", 2**-11)))
+    unit = {"scale": 2**-15, "zero": 0}
+    outputs = []
+    ops = (x, "LOGISTIC"), (x, "TANH"), (z, "LOGISTIC"), (z, "TANH"), (v, "TANH")
+    for k, (of, op) in enumerate(ops):
+        outputs.append(m.tensor("y%d" % k, [1000], np.int16, **unit))
+        m.op(op, [of], outputs[k:])
+    outputs.append(m.tensor("exp", [1000], np.int16, scale=0.5, zero=0))
+    m.op("EXP", [z], outputs[5:], options("ExpOptions"))
+    m.save(name, [x, z, v], outputs, folder)
+
+
 def table(b, *fields):
     """A table whose fields are offsets, or numbers of a byte; None: left out."""
     b.StartObject(len(fields))
@@ -413,8 +429,9 @@ def reference(folder, sets):
     for k in range(sets):
         for i, d in enumerate(it.get_input_details()):
             size = int(np.prod(d["shape"]))
-            wide = np.dtype(d["dtype"]).kind == "i"
-            x = rng.integers(-128, 128, size) if wide else rng.normal(size=size)
+            integers = np.dtype(d["dtype"]).kind == "i"
+            most = 32768 if d["dtype"] == np.int16 else 128
+            x = rng.integers(-most, most, size) if integers else rng.normal(size=size)
             x = (x if len(d["shape"]) else abs(x) + 1 + k).astype(d["dtype"]).reshape(d["shape"])
             np.save(os.path.join(folder, "ref", "set%d_in%d.npy" % (k, i)), x)
             it.set_tensor(d["index"], x)
@@ -428,7 +445,7 @@ if __name__ == "__main__":
     corpus = os.path.join(here, "..", "fuzz", "corpus", "tflite")
     os.makedirs(corpus, exist_ok=True)
     for make in net, net_int8, moves, custom, control, spectrum, codes, described, states, \
-            lookup, recurrent, products:
+            lookup, recurrent, products, wide:
         folder = os.path.join(here, "tflite", make.__name__)
         os.makedirs(folder, exist_ok=True)
         make("model.tflite", folder)
