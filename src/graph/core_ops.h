@@ -18,6 +18,11 @@ static inline bool tn_is_core_op(const tn_gnode *n, const char *op) {
   return !strcmp(n->node.op, op) && !strcmp(n->node.domain, TN_CORE_DOMAIN);
 }
 
+/* Adds a node from one value to another that has one attribute, an integer: a cast, reorder or
+ * transfer. Its id; negative: a status. */
+int32_t tn_graph_add_core(tn_graph *g, const char *op, const char *name, int32_t from, int32_t to,
+                          const char *attribute, int64_t value);
+
 static inline bool tn_is_region(const tn_gnode *n) { return tn_is_core_op(n, TN_CORE_REGION); }
 
 #endif

@@ -61,23 +61,8 @@ static int32_t add_narrowed(const tn_planner *p, tn_graph *g, int32_t value) {
 static int32_t add_cast(const tn_planner *p, tn_graph *g, int32_t from, const tn_tensor *type,
                         tn_diag *diag) {
   const int32_t to = tn_graph_value_of(g, type, true);
-  const tn_attr attr = {
-      .head = TN_HEAD(tn_attr), .name = "to", .kind = TN_ATTR_INT, .i = (int64_t)type->dtype};
-  const tn_attr *attrs = &attr;
-  const tn_node node = {.head = TN_HEAD(tn_node),
-                        .domain = TN_CORE_DOMAIN,
-                        .op = TN_CORE_CAST,
-                        .name = "",
-                        .version = 1,
-                        .n_inputs = 1,
-                        .n_outputs = 1,
-                        .n_attrs = 1,
-                        .inputs = &from,
-                        .outputs = &to,
-                        .attrs = &attrs,
-                        .offset = -1};
   if (to < 0) return to;
-  const int32_t id = tn_graph_add_node(g, &node);
+  const int32_t id = tn_graph_add_core(g, TN_CORE_CAST, "", from, to, "to", (int64_t)type->dtype);
   const tn_status s = id < 0 ? id : tn_check_from(p, g, id, diag);
   return s ? s : to;
 }

@@ -5,6 +5,7 @@
 
 #include "accelerator/accelerator.h"
 #include "device/device.h"
+#include "graph/core_ops.h"
 #include "plan/constants/packed.h"
 #include "plan/select/select.h"
 
@@ -127,28 +128,15 @@ static int32_t add_conversion(tn_selection *s, int32_t from, const tn_conversion
   int32_t to = new_value(s, from, c->to);
   if (to < 0) return to;
   const char *source = tn_graph_val(s->g, from)->name;
-  tn_attr attr = {.head = TN_HEAD(tn_attr), .kind = TN_ATTR_INT};
-  attr.name = tn_select_attribute(s, op, c->to, &attr.i);
-  const tn_attr *attrs = &attr;
+  int64_t number = 0;
+  const char *attribute = tn_select_attribute(s, op, c->to, &number);
   const char *name = tn_arena_format(&s->g->arena, "%s to %s", source,
                                      op == s->transfer ? device_name(s->p, c->to.device)
                                      : op == s->cast   ? tn_dtype_name(c->to.dtype)
                                                        : tn_layout_text(c->to.layout));
   tn_choice *choice = tn_arena_alloc(&s->g->arena, sizeof *choice);
   if (!name || !choice) return TN_ERR_MEMORY;
-  tn_node node = {.head = TN_HEAD(tn_node),
-                  .domain = "tenon",
-                  .op = op->op.name,
-                  .name = name,
-                  .version = op->op.since,
-                  .n_inputs = 1,
-                  .n_outputs = 1,
-                  .n_attrs = 1,
-                  .inputs = &from,
-                  .outputs = &to,
-                  .attrs = &attrs,
-                  .offset = -1};
-  int32_t id = tn_graph_add_node(s->g, &node);
+  const int32_t id = tn_graph_add_core(s->g, op->op.name, name, from, to, attribute, number);
   if (id < 0) return id;
   tn_status status = tn_holder_use(s->p->holder, op->owner);
   if (!status) status = tn_holder_use(s->p->holder, c->def->owner);
