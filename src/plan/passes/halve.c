@@ -7,7 +7,6 @@
 #include "device/device.h"
 #include "plan/passes/passes.h"
 #include "plan/passes/retype.h"
-#include "plan/select/match.h"
 
 typedef struct halver {
   const tn_planner *p;
@@ -59,27 +58,6 @@ static uint32_t wanted(const halver *h, const tn_gnode *n) {
   return half;
 }
 
-static bool has_kernel(const halver *h, int32_t node, uint32_t half, const bool *in,
-                       const bool *out) {
-  tn_call_frame f;
-  if (tn_call_open(&f, h->p, h->g, node, NULL)) return false;
-  const tn_gnode *n = tn_graph_node(h->g, node);
-  const uint32_t n_formal = (uint32_t)tn_node_n_given(n, n->def);
-  for (uint32_t k = 0; k < n->node.n_inputs; k++)
-    if (in[k]) f.in[k].dtype = half;
-  for (uint32_t k = 0; k < n->node.n_outputs; k++)
-    if (out[k]) f.out[k].dtype = half;
-  const tn_kerneldef *const *kernels;
-  const int32_t count = tn_registry_kernels(h->p->registry, n->def, &kernels);
-  bool found = false;
-  for (int32_t k = 0; k < count && !found; k++)
-    found = kernels[k]->device && !tn_device_refuses(h->p->devices[0], kernels[k]) &&
-            !tn_kernel_match_fixed(kernels[k], n->def, &f.call, n_formal, &f.arena) &&
-            !tn_kernel_match_types(kernels[k], n->def, &f.call, n_formal, &f.arena);
-  tn_call_close(&f);
-  return found;
-}
-
 static tn_status halve(halver *h, int32_t node) {
   tn_graph *g = h->g;
   const tn_gnode *n = tn_graph_node(g, node);
@@ -90,7 +68,7 @@ static tn_status halve(halver *h, int32_t node) {
   if (!in || !out) return TN_ERR_MEMORY;
   for (uint32_t k = 0; k < n_in; k++) in[k] = changes(g, n, k, false, half);
   for (uint32_t k = 0; k < n_out; k++) any |= out[k] = changes(g, n, k, true, half);
-  if (!any || !has_kernel(h, node, half, in, out)) return TN_OK;
+  if (!any || !tn_retype_kernel(h->p, g, node, h->p->devices[0], half, in, out)) return TN_OK;
   g->n_held_back++;
   return tn_retype_node(&h->retyper, node, half, in, out);
 }

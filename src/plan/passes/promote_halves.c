@@ -7,7 +7,6 @@
  * nothing but data movement is done. */
 #include "plan/passes/passes.h"
 #include "plan/passes/retype.h"
-#include "plan/select/match.h"
 
 typedef struct promoter {
   const tn_planner *p;
@@ -76,30 +75,6 @@ static bool moves_half(const tn_graph *g, const tn_gnode *n) {
   return out < in;
 }
 
-/* The kernel of the best rank (the pinned one, if one is) that takes the node, in f32 or as it is;
- * NULL: none does. */
-static const tn_kerneldef *kernel_for(const promoter *w, int32_t node, bool in_f32) {
-  tn_call_frame f;
-  if (tn_call_open(&f, w->p, w->g, node, NULL)) return NULL;
-  const tn_gnode *n = tn_graph_node(w->g, node);
-  const uint32_t n_formal = (uint32_t)tn_node_n_given(n, n->def);
-  for (uint32_t k = 0; k < n->node.n_inputs && in_f32; k++)
-    if (promotes(w->g, n, k, false)) f.in[k].dtype = TN_F32;
-  for (uint32_t k = 0; k < n->node.n_outputs && in_f32; k++)
-    if (promotes(w->g, n, k, true)) f.out[k].dtype = TN_F32;
-  const tn_kerneldef *const *kernels, *found = NULL;
-  const int32_t count = tn_registry_kernels(w->p->registry, n->def, &kernels);
-  for (int32_t k = 0; k < count && !found; k++)
-    if (!kernels[k]->device && tn_pin_allows(w->p, n, kernels[k]->kernel.name) &&
-        !tn_kernel_match_fixed(kernels[k], n->def, &f.call, n_formal, &f.arena) &&
-        !tn_kernel_match_types(kernels[k], n->def, &f.call, n_formal, &f.arena))
-      found = kernels[k];
-  if (found) tn_note_use(&found->uses, TN_USE_TAKEN); /* what is promoted depends on it */
-  if (found) tn_note_use(&found->uses, TN_USE_ASKED);
-  tn_call_close(&f);
-  return found;
-}
-
 /* Is most of what the node reads half in memory, and nowhere f32? */
 static bool reads_half(const tn_graph *g, const tn_gnode *n) {
   int64_t half = 0, wide = 0;
@@ -123,21 +98,21 @@ static bool wins(const tn_graph *g, const tn_gnode *n, const tn_kerneldef *half,
  * it; nor if the one for half floats wins of two of lesser rank. Not if
  * nothing half comes out: what is rounded to integers next is better rounded as the model says. Nor
  * if an output would stay half: its type follows from inputs in a way of the operator's own. */
-static bool should_promote(const promoter *w, int32_t node) {
+static bool should_promote(const promoter *w, int32_t node, const bool *in, const bool *out) {
   const tn_graph *g = w->g;
   const tn_gnode *n = tn_graph_node(g, node);
-  if (!n->alive || !n->def || n->n_subgraphs || n->n_epilogue || is_cast(n)) return false;
   for (uint32_t k = 0; k < n->node.n_inputs; k++)
-    if (promotes(g, n, k, false) && !is_known(g, n->node.inputs[k])) return false;
+    if (in[k] && !is_known(g, n->node.inputs[k])) return false;
   bool any = false;
   for (uint32_t k = 0; k < n->node.n_outputs; k++) {
-    const int32_t out = n->node.outputs[k];
-    if (out < 0 || !is_half(tn_graph_val(g, out)->type->dtype)) continue;
-    if (!promotes(g, n, k, true) || !is_known(g, out)) return false;
+    const int32_t value = n->node.outputs[k];
+    if (value < 0 || !is_half(tn_graph_val(g, value)->type->dtype)) continue;
+    if (!out[k] || !is_known(g, value)) return false;
     any = true;
   }
   if (!any || moves_half(g, n)) return false;
-  const tn_kerneldef *half = kernel_for(w, node, false), *wide = kernel_for(w, node, true);
+  const tn_kerneldef *half = tn_retype_kernel(w->p, w->g, node, NULL, TN_F32, NULL, NULL),
+                     *wide = tn_retype_kernel(w->p, w->g, node, NULL, TN_F32, in, out);
   if (half && half->kernel.rank >= TN_RANK_PLUGIN) return false;
   if (half && wide && half != wide && wins(g, n, half, wide)) return false;
   return wide || (n->def->op.lower && !half);
@@ -145,14 +120,16 @@ static bool should_promote(const promoter *w, int32_t node) {
 
 /* ---- the edit ---- */
 
-static tn_status promote_node(promoter *w, int32_t node) {
+static tn_status promote_if_better(promoter *w, int32_t node) {
   const tn_gnode *n = tn_graph_node(w->g, node);
+  if (!n->alive || !n->def || n->n_subgraphs || n->n_epilogue || is_cast(n)) return TN_OK;
   tn_arena *arena = &w->g->arena;
   const uint32_t n_in = n->node.n_inputs, n_out = n->node.n_outputs;
   bool *in = tn_arena_alloc(arena, n_in + 1), *out = tn_arena_alloc(arena, n_out + 1);
   if (!in || !out) return TN_ERR_MEMORY;
   for (uint32_t k = 0; k < n_in; k++) in[k] = promotes(w->g, n, k, false);
   for (uint32_t k = 0; k < n_out; k++) out[k] = promotes(w->g, n, k, true);
+  if (!should_promote(w, node, in, out)) return TN_OK;
   w->changed = true;
   return tn_retype_node(&w->retyper, node, TN_F32, in, out);
 }
@@ -169,8 +146,7 @@ static tn_status promote_all(promoter *w) {
   int32_t *order = tn_alloc(w->p->a, (uint64_t)n * sizeof *order);
   tn_status s = order ? TN_OK : TN_ERR_MEMORY;
   for (int64_t k = 0; k < n && !s; k++) order[k] = g->order.data[k];
-  for (int64_t k = 0; k < n && !s; k++)
-    if (should_promote(w, order[k])) s = promote_node(w, order[k]);
+  for (int64_t k = 0; k < n && !s; k++) s = promote_if_better(w, order[k]);
   tn_free(w->p->a, order, (uint64_t)n * sizeof *order);
   return s;
 }

@@ -1,8 +1,10 @@
 /* Other types of floats for nodes, with casts around them. */
 #include "plan/passes/retype.h"
 
+#include "device/device.h"
 #include "plan/constants/packed.h"
 #include "plan/passes/passes.h"
+#include "plan/select/match.h"
 
 tn_status tn_retyper_open(tn_retyper *r, const tn_planner *p, tn_graph *g, tn_diag *diag) {
   *r = (tn_retyper){p, g, diag, NULL, g->values.n};
@@ -23,6 +25,36 @@ int32_t tn_retype_source(const tn_graph *g, int32_t value, uint32_t dtype) {
   return tn_graph_val(g, n->node.inputs[0])->type->dtype == dtype ? n->node.inputs[0] : -1;
 }
 
+static bool runs_there(const tn_planner *p, const tn_gnode *n, const tn_kerneldef *k,
+                       const tn_device *device) {
+  return tn_pin_allows(p, n, k->kernel.name) &&
+         (device ? k->device && !tn_device_refuses(device, k) : !k->device);
+}
+
+const tn_kerneldef *tn_retype_kernel(const tn_planner *p, tn_graph *g, int32_t node,
+                                     const tn_device *device, uint32_t dtype, const bool *in,
+                                     const bool *out) {
+  tn_call_frame f;
+  if (tn_call_open(&f, p, g, node, NULL)) return NULL;
+  const tn_gnode *n = tn_graph_node(g, node);
+  const uint32_t n_formal = (uint32_t)tn_node_n_given(n, n->def);
+  for (uint32_t k = 0; k < n->node.n_inputs; k++)
+    if (in && in[k]) f.in[k].dtype = dtype;
+  for (uint32_t k = 0; k < n->node.n_outputs; k++)
+    if (out && out[k]) f.out[k].dtype = dtype;
+  const tn_kerneldef *const *kernels, *found = NULL;
+  const int32_t count = tn_registry_kernels(p->registry, n->def, &kernels);
+  for (int32_t k = 0; k < count && !found; k++)
+    if (runs_there(p, n, kernels[k], device) &&
+        !tn_kernel_match_fixed(kernels[k], n->def, &f.call, n_formal, &f.arena) &&
+        !tn_kernel_match_types(kernels[k], n->def, &f.call, n_formal, &f.arena))
+      found = kernels[k];
+  if (found) tn_note_use(&found->uses, TN_USE_TAKEN); /* what is retyped depends on it */
+  if (found) tn_note_use(&found->uses, TN_USE_ASKED);
+  tn_call_close(&f);
+  return found;
+}
+
 static int32_t new_value(tn_retyper *r, int32_t like, uint32_t dtype) {
   tn_tensor type = *tn_graph_val(r->g, like)->type;
   const uint32_t half = type.dtype == TN_F32 ? tn_graph_val(r->g, like)->half : type.dtype;
@@ -36,22 +68,8 @@ static tn_status add_cast(tn_retyper *r, int32_t from, int32_t to, int32_t named
   const uint32_t dtype = tn_graph_val(r->g, to)->type->dtype;
   const char *name = tn_arena_format(&r->g->arena, "%s to %s",
                                      tn_graph_val(r->g, named_after)->name, tn_dtype_name(dtype));
-  const tn_attr attr = {
-      .head = TN_HEAD(tn_attr), .name = "to", .kind = TN_ATTR_INT, .i = (int64_t)dtype};
-  const tn_attr *attrs = &attr;
-  const tn_node node = {.head = TN_HEAD(tn_node),
-                        .domain = "tenon",
-                        .op = TN_CORE_CAST,
-                        .name = name,
-                        .version = 1,
-                        .n_inputs = 1,
-                        .n_outputs = 1,
-                        .n_attrs = 1,
-                        .inputs = &from,
-                        .outputs = &to,
-                        .attrs = &attrs,
-                        .offset = -1};
-  const int32_t id = name ? tn_graph_add_node(r->g, &node) : TN_ERR_MEMORY;
+  const int32_t id =
+      name ? tn_graph_add_core(r->g, TN_CORE_CAST, name, from, to, "to", dtype) : TN_ERR_MEMORY;
   return id < 0 ? id : tn_settle_from(r->p, r->g, id, r->diag);
 }
 

@@ -18,6 +18,12 @@ void tn_retyper_close(tn_retyper *r);
  * one such node to another, no cast is between them. */
 tn_status tn_retype_node(tn_retyper *r, int32_t node, uint32_t dtype, const bool *in,
                          const bool *out);
+/* The kernel of the best rank (the pinned one, if one is) that would take the node with those
+ * inputs and outputs in `dtype` (`in` or `out` NULL: all as they are): of the device, or of the CPU
+ * where that is NULL. NULL: none does. */
+const tn_kerneldef *tn_retype_kernel(const tn_planner *p, tn_graph *g, int32_t node,
+                                     const struct tn_device *device, uint32_t dtype, const bool *in,
+                                     const bool *out);
 /* The value in `dtype` of which a cast makes this one; -1: there is none. */
 int32_t tn_retype_source(const tn_graph *g, int32_t value, uint32_t dtype);
 #endif
