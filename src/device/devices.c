@@ -97,10 +97,22 @@ static void fill_in(tn_device_info *i) {
                      &i->flops_per_ns, &i->up_bytes_per_ns, &i->down_bytes_per_ns};
   for (size_t k = 0; k < sizeof speed / sizeof *speed; k++)
     if (!(*speed[k] > 0)) *speed[k] = defaults[k];
-  const char *units = secure_getenv("TENON_GPU_UNITS");
-  if (units && *units) i->units = (uint32_t)strtoul(units, NULL, 10);
   if (!(i->host_kernel_speed > 0)) i->host_kernel_speed = 1;
   if (!i->offset_alignment) i->offset_alignment = 1;
+}
+
+/* So many units, whatever the device has, for tests of what large ones choose. */
+static tn_status set_units(tn_device_info *i, tn_device_talk *t) {
+  enum { MOST = 1 << 20 };
+  const char *text = secure_getenv("TENON_GPU_UNITS");
+  if (!text || !*text) return TN_OK;
+  char *end;
+  const unsigned long units = strtoul(text, &end, 10);
+  if (*end || *text < '0' || *text > '9' || !units || units > MOST)
+    return host_fail(t, TN_ERR_INVALID, "TENON_GPU_UNITS is '%s': it takes a number from 1 to %d",
+                     text, MOST);
+  i->units = (uint32_t)units;
+  return TN_OK;
 }
 
 static tn_status describe(tn_device *d, tn_device_talk *t) {
@@ -114,6 +126,8 @@ static tn_status describe(tn_device *d, tn_device_talk *t) {
     return host_fail(t, TN_ERR_INTERNAL, "its offset_alignment %llu is no power of two",
                      (unsigned long long)d->info.offset_alignment);
   fill_in(&d->info);
+  status = set_units(&d->info, t);
+  if (status) return status;
   d->runs_host_kernels = has_word(d->def->driver.languages, TN_LANGUAGE_HOST_KERNEL);
   return TN_OK;
 }

@@ -55,6 +55,9 @@ says 0 fault=open "$answer" --device shadow --fallback warn
 says 3 order "tenon: error: device 'shadow:0' is named twice" --device shadow --device shadow:0
 says 3 nonsense \
   "tenon: error: device 'shadow:0': TENON_SHADOW: 'nonsense' is none of *" --device shadow
+TENON_GPU_UNITS=8x says 3 order \
+  "tenon: error: device 'shadow:0': TENON_GPU_UNITS is '8x': it takes a number from 1 to *" \
+  --device shadow
 
 # no kernel: forbid names every node
 says 1 hide=100 \
