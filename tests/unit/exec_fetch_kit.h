@@ -264,7 +264,9 @@ static inline const char *write_model(char *path, size_t size, tn_runtime *rt, t
                                       tn_diag *diag) {
   tn_model *m = NULL;
   const char *base = getenv("TMPDIR");
-  snprintf(path, size, "%s/exec_fetch_%ld.onnx", base && *base ? base : "/tmp", (long)getpid());
+  snprintf(path, size, "%s/exec_fetch_XXXXXX", base && *base ? base : "/tmp");
+  const int file = mkstemp(path);
+  if (file < 0 || close(file)) fail_msg("%s cannot be made", path);
   if (tn_model_from_graph_take(rt, g, NULL, diag, &m) ||
       tn_model_save(m, path, "onnx", "load", NULL, diag))
     fail_msg("%s", tn_diag_text(diag));
