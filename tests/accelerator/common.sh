@@ -7,7 +7,7 @@ failures=0
 says() {
   local code=$1 pattern=$2 got out
   shift 2
-  out=$(timeout 60 "$tenon" "$@" 2>&1)
+  out=$(timeout 300 "$tenon" "$@" 2>&1)
   got=$?
   if [ $got -ne "$code" ] || ! grep -qE -- "$pattern" <<<"$out"; then
     echo "FAILED: ${BAD:+BAD=$BAD }$*: exit status $got, wanted $code and a line like: $pattern"
