@@ -13,9 +13,7 @@ const tn_format_op *caffe_row(tn_str type) {
 }
 
 static int32_t probe(const uint8_t *data, uint64_t size) {
-  char detail[TN_FILE_DETAIL];
-  const tn_file_kind *kind = tn_file_identify(data, size, detail);
-  return kind && (!strcmp(kind->name, "caffe") || !strcmp(kind->name, "caffe-text")) ? 80 : 0;
+  return tn_file_is(data, size, "caffe", "caffe-text") ? 80 : 0;
 }
 
 extern const tn_format caffe_format;

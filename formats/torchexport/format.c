@@ -16,9 +16,7 @@ const tn_format_op *const *aten_rows(uint32_t *out_n) {
 }
 
 static int32_t probe(const uint8_t *data, uint64_t size) {
-  char detail[TN_FILE_DETAIL];
-  const tn_file_kind *kind = tn_file_identify(data, size, detail);
-  return kind && (!strcmp(kind->name, "pt2") || !strcmp(kind->name, "pt2-old")) ? 95 : 0;
+  return tn_file_is(data, size, "pt2", "pt2-old") ? 95 : 0;
 }
 
 extern const tn_format torchexport_format;

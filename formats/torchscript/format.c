@@ -6,9 +6,7 @@
 #include "reader.h"
 
 static int32_t probe(const uint8_t *data, uint64_t size) {
-  char detail[TN_FILE_DETAIL];
-  const tn_file_kind *kind = tn_file_identify(data, size, detail);
-  return kind && !strcmp(kind->name, "torchscript") ? 90 : 0;
+  return tn_file_is(data, size, "torchscript", NULL) ? 90 : 0;
 }
 
 extern const tn_format torchscript_format;

@@ -270,6 +270,12 @@ const tn_file_kind *tn_file_identify(const uint8_t *data, uint64_t size, char *d
   return kind;
 }
 
+bool tn_file_is(const uint8_t *data, uint64_t size, const char *kind, const char *or_kind) {
+  char detail[TN_FILE_DETAIL];
+  const tn_file_kind *found = tn_file_identify(data, size, detail);
+  return found && (!strcmp(found->name, kind) || (or_kind && !strcmp(found->name, or_kind)));
+}
+
 const tn_file_kind *tn_folder_identify(const char *path, char *detail) {
   static const struct {
     const char *file, *kind;

@@ -4,6 +4,7 @@
 #ifndef TN_BASE_IDENTIFY_H
 #define TN_BASE_IDENTIFY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,8 @@ enum { TN_FILE_DETAIL = 160 };
 /* The kind of a file of these bytes; NULL: it is of none that is known. detail gets what else the
  * file says of itself, or "": TN_FILE_DETAIL bytes, printable. */
 const tn_file_kind *tn_file_identify(const uint8_t *data, uint64_t size, char *detail);
+/* Is it of this kind, or of the other one (NULL: of no other)? */
+bool tn_file_is(const uint8_t *data, uint64_t size, const char *kind, const char *or_kind);
 /* The same of a folder; NULL if it is no folder, too. */
 const tn_file_kind *tn_folder_identify(const char *path, char *detail);
 /* Both as a text, as tn_identify of tenon.h has it. */
