@@ -118,6 +118,7 @@ static tn_status set_item(const tn_lowering *l, uint32_t list, uint32_t index, u
   return tn_low_done(l, tn_low_emit(l, "ScatterND", in, 3, NULL, 0));
 }
 
+/* One item, or those of several indices. */
 tn_status tf_list_get_item(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering l = tn_low_open(call, graph, node);
   return tn_low_done(&l, item(&l, 0, 1));
@@ -148,16 +149,6 @@ tn_status tf_array_scatter(const tn_call *call, tn_graph *graph, int32_t node) {
   const int32_t in[] = {shaped(&l, 3, x->shape + 1, x->rank - 1),
                         lo_unsqueeze(&l, tn_low_in_i64(&l, 1), -1), tn_low_in(&l, 2)};
   return tn_low_done(&l, tn_low_emit(&l, "ScatterND", in, 3, NULL, 0));
-}
-
-tn_status tf_array_gather(const tn_call *call, tn_graph *graph, int32_t node) {
-  const tn_lowering l = tn_low_open(call, graph, node);
-  return tn_low_done(&l, item(&l, 2, 1));
-}
-
-tn_status tf_list_gather(const tn_call *call, tn_graph *graph, int32_t node) {
-  const tn_lowering l = tn_low_open(call, graph, node);
-  return tn_low_done(&l, item(&l, 0, 1));
 }
 
 tn_status tf_list_push_back(const tn_call *call, tn_graph *graph, int32_t node) {
