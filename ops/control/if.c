@@ -64,10 +64,5 @@ tn_status if_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, 
   if (s) return s;
   s = tn_body_place(call, *(const uint8_t *)cond ? a->then_branch : a->else_branch, 0, &b);
   if (!s) s = check_branch(call, &b);
-  if (!s) s = tn_body_run(call, &b);
-  if (s) return s;
-  for (uint32_t k = 0; k < call->n_outputs && !s; k++)
-    if (call->outputs[k]) s = call->host->output_set(call->ctx, k, b.out[k]);
-  tn_values_release(call, b.out, b.n_out);
-  return s;
+  return s ? s : tn_body_run_to_outputs(call, &b);
 }

@@ -39,10 +39,5 @@ tn_status island_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t e
   if (begin == end) return TN_OK;
   tn_status s = tn_body_place(call, a->body, 0, &b);
   if (!s) s = bind_inputs(call, &b);
-  if (!s) s = tn_body_run(call, &b);
-  if (s) return s;
-  for (uint32_t k = 0; k < call->n_outputs && !s; k++)
-    if (call->outputs[k]) s = call->host->output_set(call->ctx, k, b.out[k]);
-  tn_values_release(call, b.out, b.n_out);
-  return s;
+  return s ? s : tn_body_run_to_outputs(call, &b);
 }

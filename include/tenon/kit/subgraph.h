@@ -29,6 +29,8 @@ TN_KIT_FN tn_status tn_body_place(const tn_call *call, int64_t graph, uint64_t m
 TN_KIT_FN tn_status tn_body_infer(const tn_call *call, const tn_body *b);
 /* in -> out: values that are to be released. */
 TN_KIT_FN tn_status tn_body_run(const tn_call *call, const tn_body *b);
+/* in -> the outputs of the node, those that are wanted. */
+TN_KIT_FN tn_status tn_body_run_to_outputs(const tn_call *call, const tn_body *b);
 /* Entries may be NULL. */
 TN_KIT_FN void tn_values_release(const tn_call *call, const tn_tensor *const *values, uint32_t n);
 
@@ -117,6 +119,15 @@ TN_KIT_FN tn_status tn_body_run(const tn_call *call, const tn_body *b) {
 
 TN_KIT_FN void tn_values_release(const tn_call *call, const tn_tensor *const *values, uint32_t n) {
   for (uint32_t k = 0; k < n; k++) call->host->value_release(call->ctx, values[k]);
+}
+
+TN_KIT_FN tn_status tn_body_run_to_outputs(const tn_call *call, const tn_body *b) {
+  tn_status s = tn_body_run(call, b);
+  if (s) return s;
+  for (uint32_t k = 0; k < call->n_outputs && !s; k++)
+    if (call->outputs[k]) s = call->host->output_set(call->ctx, k, b->out[k]);
+  tn_values_release(call, b->out, b->n_out);
+  return s;
 }
 
 #endif
