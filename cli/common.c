@@ -185,17 +185,24 @@ tn_status cli_load(tn_runtime *runtime, const cli_common *c, const char *path, u
 /* ---- messages ---- */
 
 /* Names of files, values and nodes are anybody's: none moves the cursor of a terminal, or begins a
- * line. Newlines are those at the two ends of the format. */
+ * line. Newlines are those at the two ends of the format. Without memory the text is cut. */
 static __attribute__((format(printf, 2, 0))) void put(FILE *to, const char *format, va_list args) {
-  char *text = NULL;
-  const int n = vasprintf(&text, format, args);
+  char room[1000], *made = NULL, *text = room;
+  va_list again;
+  va_copy(again, args);
+  int n = vasprintf(&made, format, args);
+  if (n >= 0)
+    text = made;
+  else if ((n = vsnprintf(room, sizeof room, format, again)) >= (int)sizeof room)
+    n = (int)sizeof room - 1;
+  va_end(again);
   if (n < 0) return;
   const size_t first = strspn(format, "\n");
   size_t end = (size_t)n;
   for (size_t k = strlen(format); k > first && format[k - 1] == '\n'; k--) end--;
   if (first < end) tn_text_tame_line(text + first, (int64_t)(end - first));
   fputs(text, to);
-  free(text);
+  if (text == made) free(made);
 }
 
 static void say(const char *what, const char *format, va_list args) {

@@ -21,6 +21,7 @@ bool cli_session_open_as(cli_session *s, const cli_common *common, const cli_fee
                          const char *path, uint32_t flags, int *out_code) {
   *s = (cli_session){.diag = tn_diag_create(), .common = common};
   *out_code = CLI_INPUT;
+  if (!s->diag) cli_error("no memory to begin with");
   s->runtime = s->diag ? cli_runtime(common) : NULL;
   if (!s->runtime) return false;
   tn_status status = cli_load(s->runtime, common, path, flags, s->diag, &s->model);

@@ -7,8 +7,9 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "tenon/kit/checked.h"
 
-enum { MESSAGE_MAX = 4000 };
+enum { MESSAGE_MAX = 4000, UNKEPT = 256 };
 
 typedef struct message {
   const char *text;
@@ -20,6 +21,7 @@ struct tn_diag {
   pthread_mutex_t lock;
   tn_arena arena;
   TN_VEC(message) messages;
+  char unkept[UNKEPT]; /* the first error that there was no memory for, cut; or "" */
   char *errors; /* tn_diag_text's answer, in the arena; NULL when a message was added since */
 };
 
@@ -48,18 +50,26 @@ void tn_diag_clear(tn_diag *diag) {
   tn_arena_clear(&diag->arena);
   tn_vec_free(diag->arena.a, &diag->messages);
   diag->errors = NULL;
+  *diag->unkept = 0;
   pthread_mutex_unlock(&diag->lock);
 }
 
-int64_t tn_diag_count(const tn_diag *diag) { return diag ? diag->messages.n : 0; }
+int64_t tn_diag_count(const tn_diag *diag) {
+  return diag ? diag->messages.n + (*diag->unkept ? 1 : 0) : 0;
+}
 
 const char *tn_diag_message(const tn_diag *diag, int64_t index, int32_t *out_severity) {
+  if (diag && index == diag->messages.n && *diag->unkept) {
+    if (out_severity) *out_severity = TN_DIAG_ERROR;
+    return diag->unkept;
+  }
   if (!diag || index < 0 || index >= diag->messages.n) return NULL;
   if (out_severity) *out_severity = diag->messages.data[index].severity;
   return diag->messages.data[index].text;
 }
 
 tn_status tn_diag_message_status(const tn_diag *diag, int64_t index) {
+  if (diag && index == diag->messages.n && *diag->unkept) return TN_ERR_MEMORY;
   if (!diag || index < 0 || index >= diag->messages.n) return TN_OK;
   return diag->messages.data[index].status;
 }
@@ -86,7 +96,7 @@ const char *tn_diag_text(tn_diag *diag) {
   if (!diag) return "";
   pthread_mutex_lock(&diag->lock);
   if (!diag->errors) diag->errors = errors_join(diag);
-  const char *text = diag->errors ? diag->errors : "";
+  const char *text = diag->errors && *diag->errors ? diag->errors : diag->unkept;
   pthread_mutex_unlock(&diag->lock);
   return text;
 }
@@ -112,7 +122,11 @@ static __attribute__((format(printf, 4, 0))) void append(tn_diag *diag, int32_t 
   tn_text_tame_line(text, length);
   pthread_mutex_lock(&diag->lock);
   message m = {tn_arena_strn(&diag->arena, text, length), severity, status};
-  if (m.text && tn_vec_push(diag->arena.a, &diag->messages, m) == TN_OK) diag->errors = NULL;
+  if (m.text && tn_vec_push(diag->arena.a, &diag->messages, m) == TN_OK)
+    diag->errors = NULL;
+  else if (severity == TN_DIAG_ERROR && !*diag->unkept)
+    snprintf(diag->unkept, sizeof diag->unkept, "%.*s",
+             (int)whole_characters(text, tn_min_i64(length, UNKEPT - 1)), text);
   pthread_mutex_unlock(&diag->lock);
 }
 
@@ -145,6 +159,7 @@ void tn_diag_forgive(tn_diag *diag, int64_t first) {
     m->status = TN_OK;
     diag->errors = NULL;
   }
+  *diag->unkept = 0;
   pthread_mutex_unlock(&diag->lock);
 }
 

@@ -55,6 +55,9 @@ tn_status tn_file_map_open(int fd, const char *path, tn_diag *diag, tn_mapping *
     return TN_OK;
   }
   void *data = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+  if (data == MAP_FAILED && errno == ENOMEM)
+    return tn_fail(diag, TN_ERR_MEMORY, "cannot map %s: no memory for its %lld bytes", path,
+                   (long long)info.st_size);
   if (data == MAP_FAILED) return os_fail(diag, "map", path);
   out->data = data;
   out->size = (uint64_t)info.st_size;
