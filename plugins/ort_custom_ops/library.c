@@ -10,6 +10,7 @@
 
 ort_entry ort_entries[ORT_MOST_ENTRIES];
 uint32_t ort_n_entries;
+static uint32_t n_offered; /* entries that Tenon knows: they stay as they are */
 char ort_failure[1024];
 
 /* They stay: libraries may use them as long as they like. */
@@ -148,7 +149,10 @@ static ort_entry *find(const char *domain, const ort_op *op) {
 static void overload(const char *path, ort_entry *e, const ort_op *op) {
   for (uint32_t k = 0; k < e->n_overloads; k++)
     if (e->overloads[k] == op) return; /* of a library that was named twice */
-  if (e->n_overloads == ORT_MOST_OVERLOADS || !is_alike(e->overloads[0], op))
+  if (e < ort_entries + n_offered)
+    note("%.150s: operator '%.80s' is left out: an earlier library has one of that name", path,
+         e->name);
+  else if (e->n_overloads == ORT_MOST_OVERLOADS || !is_alike(e->overloads[0], op))
     note(
         "%.150s: operator '%.80s' is left out: there is one of that name with other inputs or "
         "outputs",
@@ -211,6 +215,9 @@ void ort_library_functions(ort_function *table) {
 
 /* ---- libraries ---- */
 
+static char *opened[ORT_MOST_LIBRARIES];
+static uint32_t n_opened;
+
 typedef ort_status *(*register_fn)(ort_options *, const ort_api_base *);
 
 static bool fail(const char *path, const char *what, const char *why) {
@@ -243,8 +250,15 @@ static void thrown(void *arg, const char *what) {
   ((registration *)arg)->failed = ort_fail(ORT_FAIL, "%s", what);
 }
 
+static bool is_open(const char *path) {
+  for (uint32_t k = 0; k < n_opened; k++)
+    if (!strcmp(opened[k], path)) return true;
+  return false;
+}
+
 static bool open_library(const char *path) {
   registration r = {.failed = NULL};
+  if (n_opened == ORT_MOST_LIBRARIES) return fail(path, "is not loaded", "there are 64 already");
   if (!find_register(path, &r.call)) return false;
   ort_guard(register_all, &r, thrown);
   if (r.failed) {
@@ -255,6 +269,9 @@ static bool open_library(const char *path) {
   for (uint32_t k = 0; k < r.options.n_domains; k++)
     for (uint32_t i = 0; i < r.options.domains[k]->n; i++)
       add(path, r.options.domains[k], r.options.domains[k]->ops[i]);
+  opened[n_opened] = strdup(path);
+  if (!opened[n_opened]) return fail(path, "is not loaded", "out of memory");
+  n_opened++;
   return true;
 }
 
@@ -262,9 +279,11 @@ void ort_libraries_open(void) {
   const char *named = secure_getenv("TENON_ORT_CUSTOM_OPS");
   char *paths = named ? strdup(named) : NULL, *rest = NULL;
   (void)ort_api();
+  n_offered = ort_n_entries;
+  *ort_failure = 0;
   bool ok = true;
   for (char *path = paths ? strtok_r(paths, ":", &rest) : NULL; path && ok;
        path = strtok_r(NULL, ":", &rest))
-    ok = open_library(path);
+    ok = is_open(path) || open_library(path);
   free(paths);
 }

@@ -171,11 +171,12 @@ int ort_kind(const ort_op *op, bool is_input, size_t index);
 /* The overload that takes the inputs of the call; NULL: none. */
 const ort_op *ort_op_choose(const tn_call *call, const ort_entry *entry);
 
-/* library.c: the operators of all libraries that TENON_ORT_CUSTOM_OPS names. They are read once in
- * a process, and stay. */
-enum { ORT_MOST_ENTRIES = 512 };
+/* library.c: the operators of all libraries that TENON_ORT_CUSTOM_OPS names. Each is opened
+ * once in a process, and stays. */
+enum { ORT_MOST_ENTRIES = 512, ORT_MOST_LIBRARIES = 64 };
 extern ort_entry ort_entries[ORT_MOST_ENTRIES];
 extern uint32_t ort_n_entries;
+/* Opens those that are not open yet. One thread at a time. */
 void ort_libraries_open(void);
 /* Why a library could not be used; "": all could. */
 extern char ort_failure[1024];

@@ -1,8 +1,9 @@
 /* The plug-in ort_custom_ops: operators of libraries that were built for ONNX Runtime.
  *
  * Which operators there are, only these libraries know, and tn_plugin_query has to answer read-only
- * tables: the libraries that TENON_ORT_CUSTOM_OPS names are opened when it is first asked, once in
- * a process, and from then on it answers the same. What went wrong is told by init, which can. */
+ * tables: whenever it is asked, libraries that TENON_ORT_CUSTOM_OPS names and that are new are opened,
+ * and stay for the process. What somebody was answered stays as it is; more operators are another
+ * answer, over the same rows. What went wrong is told by init, which can. */
 #include <pthread.h>
 #include <stdio.h>
 
@@ -39,13 +40,26 @@ static const struct {
     ALL(ROW)};
 _Static_assert(sizeof thunks / sizeof *thunks == ORT_MOST_ENTRIES, "one for each entry");
 
-static tn_plugin plugin;
+/* Answers; all but the first have operators of one more library at least. Under the lock. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static tn_plugin answers[ORT_MOST_LIBRARIES + 1];
+static uint32_t n_answers, n_made;
 
 /* Operators that nobody has room for are as if they were not there. */
-static uint32_t make_tables(void) {
-  for (uint32_t k = 0; k < ort_n_entries; k++)
-    if (!ort_tables_make(k, thunks[k].infer, thunks[k].prepare, thunks[k].run)) return k;
-  return ort_n_entries;
+static void make_tables(void) {
+  static bool is_full;
+  while (!is_full && n_made < ort_n_entries) {
+    const uint32_t k = n_made;
+    is_full = !ort_tables_make(k, thunks[k].infer, thunks[k].prepare, thunks[k].run);
+    if (!is_full) n_made++;
+  }
+}
+
+static tn_status tell(const tn_host *host, void *ctx) {
+  for (uint32_t k = 0; ort_note(k); k++) host->log(ctx, TN_LOG_WARNING, "%s", ort_note(k));
+  if (n_made < ort_n_entries)
+    host->log(ctx, TN_LOG_WARNING, "there is room for %u of %u operators", n_made, ort_n_entries);
+  return *ort_failure ? host->fail(ctx, TN_ERR_IO, "%s", ort_failure) : TN_OK;
 }
 
 static tn_status start(const tn_host *host, void *ctx, const tn_option *const *options,
@@ -55,32 +69,36 @@ static tn_status start(const tn_host *host, void *ctx, const tn_option *const *o
     return host->fail(ctx, TN_ERR_INVALID,
                       "option '%s' is unknown: TENON_ORT_CUSTOM_OPS names the libraries",
                       options[0]->key);
-  for (uint32_t k = 0; ort_note(k); k++) host->log(ctx, TN_LOG_WARNING, "%s", ort_note(k));
-  if (plugin.n_ops < ort_n_entries)
-    host->log(ctx, TN_LOG_WARNING, "there is room for %u of %u operators", plugin.n_ops,
-              ort_n_entries);
-  return *ort_failure ? host->fail(ctx, TN_ERR_IO, "%s", ort_failure) : TN_OK;
+  pthread_mutex_lock(&lock);
+  const tn_status status = tell(host, ctx);
+  pthread_mutex_unlock(&lock);
+  return status;
 }
 
-static void make(void) {
+static const tn_plugin *answer(void) {
   ort_libraries_open();
-  const uint32_t n = make_tables();
-  plugin = (tn_plugin){.head = TN_HEAD(tn_plugin),
-                       .name = "ort_custom_ops",
-                       .version = "1.0",
-                       .license = "Apache-2.0",
-                       .flavour = TN_FLAVOUR,
-                       .flags = TN_PLUGIN_THREADS,
-                       .n_ops = n,
-                       .n_kernels = n,
-                       .ops = ort_ops,
-                       .kernels = ort_kernels,
-                       .init = start};
+  make_tables();
+  tn_plugin *last = n_answers ? &answers[n_answers - 1] : NULL;
+  if (last && (last->n_ops == n_made || n_answers > ORT_MOST_LIBRARIES)) return last;
+  const uint32_t n = n_made;
+  answers[n_answers] = (tn_plugin){.head = TN_HEAD(tn_plugin),
+                                   .name = "ort_custom_ops",
+                                   .version = "1.0",
+                                   .license = "Apache-2.0",
+                                   .flavour = TN_FLAVOUR,
+                                   .flags = TN_PLUGIN_THREADS,
+                                   .n_ops = n,
+                                   .n_kernels = n,
+                                   .ops = ort_ops,
+                                   .kernels = ort_kernels,
+                                   .init = start};
+  return &answers[n_answers++];
 }
 
 const tn_plugin *tn_plugin_query(uint32_t host_major, uint32_t host_minor) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
   (void)host_major, (void)host_minor;
-  pthread_once(&once, make);
-  return &plugin;
+  pthread_mutex_lock(&lock);
+  const tn_plugin *plugin = answer();
+  pthread_mutex_unlock(&lock);
+  return plugin;
 }

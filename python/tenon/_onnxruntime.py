@@ -8,14 +8,16 @@ something else goes wrong. Hints that change no result (logging, arenas) are tak
 import enum
 import os
 import tempfile
+import threading
 import warnings
 
 import numpy as np
 
 from . import _tenon
-from ._errors import UnsupportedError
+from ._errors import InvalidError, UnsupportedError
 from ._model import load
 from ._plan import Profile
+from ._runtime import Runtime
 
 _PROVIDER = "CPUExecutionProvider"
 
@@ -55,7 +57,7 @@ class _Options:
 
 class SessionOptions(_Options):
     """intra_op_num_threads, graph_optimization_level, enable_profiling and register_custom_ops_library
-    (of Tenon's plug-ins) do what they do in ONNX Runtime."""
+    do what they do in ONNX Runtime."""
 
     _taken = {
         "intra_op_num_threads": 0,
@@ -78,10 +80,15 @@ class SessionOptions(_Options):
     def __init__(self):
         super().__init__()
         object.__setattr__(self, "_plugins", [])
+        object.__setattr__(self, "_libraries", [])
 
     def register_custom_ops_library(self, path):
-        """Loads a plug-in of Tenon."""
-        self._plugins.append(os.fspath(path))
+        """A library of custom operators for ONNX Runtime, or a plug-in of Tenon."""
+        path = os.path.abspath(os.fspath(path))
+        if _is_for_onnxruntime(path):
+            self._libraries.append(path)
+        else:
+            self._plugins.append(path)
 
     def add_session_config_entry(self, key, value):
         """None has a meaning here."""
@@ -104,6 +111,48 @@ class SessionOptions(_Options):
             raise UnsupportedError(
                 "SessionOptions.inter_op_num_threads: nodes run in order in Tenon"
             )
+
+
+# ---- libraries of custom operators ----
+
+_VARIABLE = "TENON_ORT_CUSTOM_OPS"
+_variable_lock = threading.Lock()
+
+
+def _is_for_onnxruntime(path):
+    """By the names in it of functions; what is neither, or not there, is refused as a plug-in."""
+    try:
+        with open(path, "rb") as file:
+            content = file.read()
+    except OSError:
+        return False
+    return b"RegisterCustomOps\0" in content and b"\0tn_plugin_query\0" not in content
+
+
+def _runtime_with(libraries, threads, plugins):
+    """The plug-in ort_custom_ops opens what the variable names whenever a runtime finds it."""
+    with _variable_lock:
+        before = os.environ.get(_VARIABLE)
+        for path in libraries:
+            if ":" in path:
+                raise UnsupportedError(f"{path}: paths of libraries may have no ':'")
+        os.environ[_VARIABLE] = ":".join([before, *libraries] if before else libraries)
+        try:
+            runtime = Runtime(threads=threads, plugins=plugins)
+        finally:
+            if before is None:
+                del os.environ[_VARIABLE]
+            else:
+                os.environ[_VARIABLE] = before
+    adapter = [p for p in runtime.plugins() if "ort_custom_ops" in (p["name"] or p["path"] or "")]
+    if not adapter:
+        raise UnsupportedError(
+            f"{libraries[0]}: is for ONNX Runtime, which takes the plug-in ort_custom_ops; it is not among those that are "
+            "installed or that TENON_PLUGIN_PATH names"
+        )
+    if all(p["refused"] for p in adapter):
+        raise InvalidError(adapter[0]["refused"])
+    return runtime
 
 
 class RunOptions(_Options):
@@ -300,12 +349,10 @@ class InferenceSession:
         options._check()
         optimize = options.graph_optimization_level != GraphOptimizationLevel.ORT_DISABLE_ALL
         self._options = options
-        self._model = load(
-            path_or_bytes,
-            threads=options.intra_op_num_threads,
-            plugins=options._plugins,
-            optimize=optimize,
-        )
+        settings = {"threads": options.intra_op_num_threads, "plugins": options._plugins}
+        if options._libraries:
+            settings = {"runtime": _runtime_with(options._libraries, **settings)}
+        self._model = load(path_or_bytes, optimize=optimize, **settings)
         self._profiled = self._start_profile()
 
     @property

@@ -1,10 +1,16 @@
 """Scripts of ONNX Runtime's examples with one import changed, and what is refused."""
 
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
 import tenon as ort
-from conftest import DATA
+from conftest import BUILD, DATA, SOURCE
 
 NET = str(DATA / "net.onnx")
 
@@ -116,3 +122,117 @@ def test_equals_onnx_runtime(image):
         ours.get_inputs() + ours.get_outputs(), theirs.get_inputs() + theirs.get_outputs()
     ):
         assert (a.name, a.type, a.shape) == (b.name, b.type, b.shape)
+
+
+# ---- libraries of custom operators: a process of their own each time, as they stay in one ----
+
+AGES = SOURCE / "tests" / "ort_custom_ops" / "ages.onnx"
+FIRST = """
+import sys, threading
+import tenon as ort
+ages, library, net, bad = sys.argv[1:]
+kept = ort.InferenceSession(net)  # the plug-in has been asked before
+assert ort.InferenceSession(net).run(None, {"x": [[[[0.0] * 4] * 4] * 3]})
+"""
+
+
+def in_process(script, *, plugins=True, library=None, bad="nowhere.so"):
+    library = library or BUILD / "tests" / "ort_custom_ops" / "test_ort_ops.so"
+    folder = BUILD / "plugins" / "ort_custom_ops"
+    if not pathlib.Path(library).exists() or not (folder / "ort_custom_ops.so").exists():
+        pytest.skip("there is no build of the plug-in ort_custom_ops and its tests")
+    environment = {**os.environ, "TENON_PLUGIN_PATH": str(folder) if plugins else ""}
+    environment.pop("TENON_ORT_CUSTOM_OPS", None)
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST + script, str(AGES), str(library), NET, str(bad)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
+RUN = """
+def outputs():
+    options = ort.SessionOptions()
+    options.register_custom_ops_library(library)
+    session = ort.InferenceSession(ages, options)
+    return dict(zip([y.name for y in session.get_outputs()], session.run(None, {})))
+"""
+
+
+def test_custom_ops_library():
+    script = """
+import os
+try:
+    ort.InferenceSession(ages)
+    raise SystemExit("its operators are there without it")
+except NotImplementedError as error:
+    assert "no plug-in offers it" in str(error), error
+for k in range(2):
+    y = outputs()
+    assert y["a"].tolist() == [6, -1, 9] and y["e"].tolist() == [207.5, 197, 212]
+assert "TENON_ORT_CUSTOM_OPS" not in os.environ
+"""
+    in_process(RUN + script)
+
+
+def test_custom_ops_libraries_of_threads():
+    script = """
+answers = []
+threads = [threading.Thread(target=lambda: answers.append(outputs()["a"].tolist())) for k in range(8)]
+[t.start() for t in threads], [t.join() for t in threads]
+assert answers == [[6, -1, 9]] * 8, answers
+"""
+    in_process(RUN + script)
+
+
+def test_custom_ops_library_that_is_later(tmp_path):
+    """A second library, of the same operators: those of the first stay."""
+    second = tmp_path / "again.so"
+    library = BUILD / "tests" / "ort_custom_ops" / "test_ort_ops.so"
+    if library.exists():
+        shutil.copy(library, second)
+    script = """
+assert outputs()["a"].tolist() == [6, -1, 9]
+library = bad
+assert outputs()["a"].tolist() == [6, -1, 9]
+"""
+    in_process(RUN + script, bad=second)
+
+
+def test_custom_ops_library_that_is_wrong(tmp_path):
+    (tmp_path / "bad.so").write_bytes(b"\0RegisterCustomOps\0")
+    script = """
+good, library = library, bad
+try:
+    outputs()
+    raise SystemExit("no error")
+except ValueError as error:
+    assert "bad.so" in str(error) and "cannot be loaded" in str(error), error
+library = good
+assert outputs()["a"].tolist() == [6, -1, 9]
+library = "/nowhere/lib.so"
+try:
+    outputs()
+    raise SystemExit("no error")
+except FileNotFoundError as error:
+    assert "/nowhere/lib.so" in str(error), error
+"""
+    in_process(RUN + script, bad=tmp_path / "bad.so")
+
+
+def test_custom_ops_library_without_plugin():
+    inside = pathlib.Path(ort.__file__).parent / "plugins" / "ort_custom_ops.so"
+    if inside.exists():
+        pytest.skip("the package has the plug-in")
+    script = """
+try:
+    outputs()
+    raise SystemExit("no error")
+except NotImplementedError as error:
+    assert "takes the plug-in ort_custom_ops" in str(error), error
+"""
+    in_process(RUN + script, plugins=False)

@@ -26,6 +26,11 @@ if host == "tenon":
     import tenon
     outputs = tenon.load(model, plugins=[plugin] if plugin else []).run(feeds)
     outputs = [outputs[name] for name in outputs]
+elif host == "tenon.InferenceSession":
+    import tenon
+    options = tenon.SessionOptions()
+    options.register_custom_ops_library(library)
+    outputs = tenon.InferenceSession(model, options).run(None, feeds)
 else:
     import onnxruntime
     options = onnxruntime.SessionOptions()
@@ -50,6 +55,9 @@ def plugin():
 def outputs_of(host, model, feeds):
     library = extensions.get_library_path()
     environment = {**os.environ, "TENON_ORT_CUSTOM_OPS": library}
+    if host == "tenon.InferenceSession":
+        del environment["TENON_ORT_CUSTOM_OPS"]
+        environment["TENON_PLUGIN_PATH"] = os.path.dirname(plugin())
     done = subprocess.run(
         [sys.executable, "-c", HERE, host, str(model), library, plugin()],
         input=pickle.dumps(feeds),
@@ -114,8 +122,9 @@ def test_operator(name, tmp_path):
     onnx.save(model_of(name, inputs, attributes, outputs), tmp_path / "model.onnx")
     feeds = {f"x{k}": x for k, x in enumerate(inputs)}
     wanted = outputs_of("onnxruntime", tmp_path / "model.onnx", feeds)
-    got = outputs_of("tenon", tmp_path / "model.onnx", feeds)
-    assert len(got) == len(wanted) == len(outputs)
-    for a, b in zip(got, wanted):
-        assert a.shape == b.shape
-        assert a.astype(b.dtype).tolist() == b.tolist()
+    for host in ("tenon", "tenon.InferenceSession"):
+        got = outputs_of(host, tmp_path / "model.onnx", feeds)
+        assert len(got) == len(wanted) == len(outputs)
+        for a, b in zip(got, wanted):
+            assert a.shape == b.shape
+            assert a.astype(b.dtype).tolist() == b.tolist()
