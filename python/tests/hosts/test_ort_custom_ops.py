@@ -20,11 +20,11 @@ from conftest_paths import DATA, SOURCE  # noqa: E402
 
 HERE = """
 import pickle, sys
-host, model, library, plugin = sys.argv[1:]
+host, model, library = sys.argv[1:]
 feeds = pickle.load(sys.stdin.buffer)
 if host == "tenon":
     import tenon
-    outputs = tenon.load(model, plugins=[plugin] if plugin else []).run(feeds)
+    outputs = tenon.load(model).run(feeds)
     outputs = [outputs[name] for name in outputs]
 elif host == "tenon.InferenceSession":
     import tenon
@@ -46,7 +46,7 @@ def plugin():
     path = f"{build}/plugins/ort_custom_ops/ort_custom_ops.so"
     inside = os.path.join(os.path.dirname(tenon.__file__), "plugins", "ort_custom_ops.so")
     if os.path.exists(inside):
-        return ""
+        return inside
     if not os.path.exists(path):
         pytest.skip("there is no plug-in ort_custom_ops")
     return path
@@ -54,12 +54,12 @@ def plugin():
 
 def outputs_of(host, model, feeds):
     library = extensions.get_library_path()
-    environment = {**os.environ, "TENON_ORT_CUSTOM_OPS": library}
-    if host == "tenon.InferenceSession":
-        del environment["TENON_ORT_CUSTOM_OPS"]
-        environment["TENON_PLUGIN_PATH"] = os.path.dirname(plugin())
+    environment = {**os.environ, "TENON_PLUGIN_PATH": os.path.dirname(plugin())}
+    environment.pop("TENON_ORT_CUSTOM_OPS", None)
+    if host == "tenon":
+        environment["TENON_ORT_CUSTOM_OPS"] = library
     done = subprocess.run(
-        [sys.executable, "-c", HERE, host, str(model), library, plugin()],
+        [sys.executable, "-c", HERE, host, str(model), library],
         input=pickle.dumps(feeds),
         env=environment,
         capture_output=True,
