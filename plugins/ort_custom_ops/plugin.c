@@ -1,9 +1,9 @@
 /* The plug-in ort_custom_ops: operators of libraries that were built for ONNX Runtime.
  *
  * Which operators there are, only these libraries know, and tn_plugin_query has to answer read-only
- * tables: whenever it is asked, libraries that TENON_ORT_CUSTOM_OPS names and that are new are opened,
- * and stay for the process. What somebody was answered stays as it is; more operators are another
- * answer, over the same rows. What went wrong is told by init, which can. */
+ * tables: whenever it is asked, libraries that TENON_ORT_CUSTOM_OPS names and that are new are
+ * opened, and stay for the process. What somebody was answered stays as it is; more operators are
+ * another answer, over the same rows. What went wrong is told by init, which can. */
 #include <pthread.h>
 #include <stdio.h>
 
