@@ -84,7 +84,7 @@ class SessionOptions(_Options):
 
     def register_custom_ops_library(self, path):
         """A library of custom operators for ONNX Runtime, or a plug-in of Tenon."""
-        path = os.path.abspath(os.fspath(path))
+        path = os.path.abspath(os.fsdecode(path))
         if _is_for_onnxruntime(path):
             self._libraries.append(path)
         else:

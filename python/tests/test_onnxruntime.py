@@ -213,6 +213,8 @@ except ValueError as error:
     assert "bad.so" in str(error) and "cannot be loaded" in str(error), error
 library = good
 assert outputs()["a"].tolist() == [6, -1, 9]
+library = good.encode()
+assert outputs()["a"].tolist() == [6, -1, 9]
 library = "/nowhere/lib.so"
 try:
     outputs()
