@@ -29,7 +29,7 @@ const cli_command cli_device = {
 
 static const char *flags_text(uint32_t flags, char *buf, size_t size) {
   static const char *const names[] = {"unified", "serial",    "small_stores", "f16",
-                                      "dot8",    "subgroups", "times"};
+                                      "dot8",    "subgroups", "times",        "clusters"};
   *buf = 0;
   for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
     const size_t n = strlen(buf);

@@ -45,6 +45,7 @@ static const char words[] =
     "#define TO_I64(x) (i64)(x)\n"
     "#define ERF(x) erff(x)\n"
     "#define EXACT\n"
+    "#define ATTRIBUTES\n" /* of the kernel; a CUDA_KERNEL may define it anew */
     "#define LOCAL4(p, i) vload4(0, (p) + (i))\n";
 
 /* What the accessors take of OpenCL C. */
@@ -81,8 +82,10 @@ static void emit_head(tn_text *out, const gen_program *p) {
   tn_text_add(out, "extern \"C\" __constant__ int group_[3] = {%s, %s, %s};\nstruct params_type_ {",
               group[0], group[1], group[2]);
   gen_gpu_emit_params(out, p, false);
-  tn_text_add(out, " };\nextern \"C\" __global__ void __launch_bounds__((%s) * (%s) * (%s))\n%s(",
-              group[0], group[1], group[2], p->name);
+  tn_text_add(
+      out,
+      " };\nextern \"C\" __global__ void ATTRIBUTES __launch_bounds__((%s) * (%s) * (%s))\n%s(",
+      group[0], group[1], group[2], p->name);
   gen_gpu_emit_buffers(out, p);
   tn_text_add(out, "params_type_ params_)\n{");
   gen_gpu_emit_params(out, p, true);

@@ -77,7 +77,7 @@ static tn_status describe(const tn_device_call *c, void *device, tn_device_info 
            d->minor, driver, nvrtc_major, nvrtc_minor);
   info->name = d->name;
   info->stamp = d->stamp;
-  info->flags = TN_DEVICE_SMALL_STORES;
+  info->flags = TN_DEVICE_SMALL_STORES | (d->major >= 9 ? TN_DEVICE_CLUSTERS : 0);
   info->memory_bytes = bytes;
   info->offset_alignment = 256;
   info->local_bytes = (uint64_t)ask(d, CU_MAX_SHARED_MEMORY_PER_BLOCK);

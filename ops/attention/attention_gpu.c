@@ -160,11 +160,16 @@ KERNEL(attention_rows, (IN(Q), IN(K), IN(V), IN(MASK), OUT(Y)),
       f32x4 m = LOCAL4(part, r * 64 + i);
       sums[r] += m.x + m.y + (m.z + m.w);
     }
-    for (int i = slot; slot < slots && i < 256 && base + i < high; i += slots) {
-      f32x4 v4 = LD4(V, v + (base + i) * sv2 + lane * 4);
-      UNROLL for (int r = 0; r < ROWS; r++) {
-        float p = ps[r * 256 + i];
-        if (p != 0.0f) y[r] += p * v4;
+    int last = high - base < 256 ? high - base : 256;
+    for (int i = slot; slot < slots && i < last; i += 4 * slots) { /* four loads at once */
+      f32x4 some[4];
+      UNROLL for (int j = 0; j < 4; j++) {
+        int key = base + (i + j * slots < last ? i + j * slots : i);
+        some[j] = LD4(V, v + key * sv2 + lane * 4);
+      }
+      UNROLL for (int j = 0; j < 4; j++) UNROLL for (int r = 0; r < ROWS; r++) {
+        float p = i + j * slots < last ? ps[r * 256 + i + j * slots] : 0.0f;
+        if (p != 0.0f) y[r] += p * some[j];
       }
     }
     BARRIER();
@@ -188,8 +193,7 @@ KERNEL(attention_rows, (IN(Q), IN(K), IN(V), IN(MASK), OUT(Y)),
   }
 }
 #else
-#include "attention.h"
-#include "tenon/experimental/gpu.h"
+#include "attention_gpu.h"
 
 const char *attention_gpu_refuse(const tn_call *call) {
   attention a;
@@ -230,7 +234,6 @@ static void add_steps(tn_gpu *g, attention_steps s) {
   tn_gpu_int(g, s.row);
 }
 
-/* present_key or present_value: keys of the cache, then the new ones. */
 static tn_status present(const tn_call *call, tn_recorder *r, const attention *a, bool keys) {
   const int32_t output = keys ? 1 : 2;
   const int64_t size = keys ? a->size : a->v_size, n = a->batch * a->kv_heads * a->total * size;
@@ -249,6 +252,11 @@ static tn_status present(const tn_call *call, tn_recorder *r, const attention *a
   return tn_gpu_run(&g, r, tn_gpu_groups(n, 64), 1, 1);
 }
 
+tn_status attention_gpu_present(const tn_call *call, tn_recorder *r, const attention *a) {
+  const tn_status status = present(call, r, a, true);
+  return status ? status : present(call, r, a, false);
+}
+
 /* Keys or values: as they came, or with the cache before them, what present() has made. */
 static attention_steps add_rows(tn_gpu *g, const attention *a, bool keys) {
   const int64_t size = keys ? a->size : a->v_size;
@@ -260,19 +268,14 @@ static attention_steps add_rows(tn_gpu *g, const attention *a, bool keys) {
   return (attention_steps){a->kv_heads * a->total * size, a->total * size, size};
 }
 
-typedef struct dispatch {
-  const attention *a;
-  attention_steps k, v;
-} dispatch;
-
-static void add_mask_consts(tn_gpu *g, const tn_call *call, const attention *a) {
+void attention_gpu_mask_consts(tn_gpu *g, const tn_call *call, const attention *a) {
   const bool has_mask = a->mask_columns > 0;
   tn_gpu_const(g, has_mask);
   tn_gpu_const(g, has_mask && call->inputs[ATTENTION_MASK]->dtype == TN_BOOL);
   tn_gpu_const(g, a->causal);
 }
 
-static void add_params(tn_gpu *g, const dispatch *d, const int64_t *sizes, int32_t n) {
+void attention_gpu_params(tn_gpu *g, const attention_gpu *d, const int64_t *sizes, int32_t n) {
   const attention_steps steps[] = {d->a->q, d->k, d->v, d->a->y, d->a->mask};
   for (int32_t i = 0; i < n; i++) tn_gpu_int(g, sizes[i]);
   tn_gpu_int(g, d->a->mask_columns);
@@ -283,8 +286,9 @@ static void add_params(tn_gpu *g, const dispatch *d, const int64_t *sizes, int32
   tn_gpu_float(g, d->a->softcap);
 }
 
-static dispatch begin(tn_gpu *g, const tn_call *call, const attention *a, int32_t program) {
-  dispatch d = {.a = a};
+attention_gpu attention_gpu_begin(tn_gpu *g, const tn_call *call, const attention *a,
+                                  int32_t program) {
+  attention_gpu d = {.a = a};
   tn_gpu_begin(g, call, program);
   tn_gpu_in(g, ATTENTION_Q);
   d.k = add_rows(g, a, true);
@@ -293,18 +297,17 @@ static dispatch begin(tn_gpu *g, const tn_call *call, const attention *a, int32_
   return d;
 }
 
-static int64_t sharing_of(const attention *a) { return a->kv_heads ? a->heads / a->kv_heads : 1; }
-
 static tn_status record_rows(const tn_call *call, tn_recorder *r, const attention *a) {
   enum { ROWS = 4 };
   const int64_t rows = a->n_q == 1 ? 1 : ROWS;
-  const int64_t sizes[] = {sharing_of(a), a->n_q, a->past, a->total, a->size, a->v_size / 4};
+  const int64_t sizes[] = {
+      attention_gpu_sharing(a), a->n_q, a->past, a->total, a->size, a->v_size / 4};
   tn_gpu g;
-  const dispatch d = begin(&g, call, a, GPU_attention_rows);
+  const attention_gpu d = attention_gpu_begin(&g, call, a, GPU_attention_rows);
   tn_gpu_out(&g, 0);
   tn_gpu_const(&g, rows);
-  add_mask_consts(&g, call, a);
-  add_params(&g, &d, sizes, sizeof sizes / sizeof *sizes);
+  attention_gpu_mask_consts(&g, call, a);
+  attention_gpu_params(&g, &d, sizes, sizeof sizes / sizeof *sizes);
   return tn_gpu_run(&g, r, tn_gpu_groups(a->n_q, rows), (uint32_t)a->heads, (uint32_t)a->batch);
 }
 
@@ -312,15 +315,15 @@ tn_status attention_gpu_record(const tn_call *call, tn_recorder *recorder) {
   attention a;
   tn_gpu g;
   tn_status status = attention_make(call, &a);
-  if (!status) status = present(call, recorder, &a, true);
-  if (!status) status = present(call, recorder, &a, false);
+  if (!status) status = attention_gpu_present(call, recorder, &a);
   if (status || is_for_rows(call, &a)) return status ? status : record_rows(call, recorder, &a);
-  const int64_t sizes[] = {a.heads, sharing_of(&a), a.n_q, a.past, a.total, a.size, a.v_size};
-  const dispatch d = begin(&g, call, &a, GPU_attention);
+  const int64_t sizes[] = {a.heads, attention_gpu_sharing(&a), a.n_q, a.past, a.total, a.size,
+                           a.v_size};
+  const attention_gpu d = attention_gpu_begin(&g, call, &a, GPU_attention);
   tn_gpu_buffer(&g, TN_BIND_SCRATCH, 0, TN_F32, 0, 0);
   tn_gpu_out(&g, 0);
-  add_mask_consts(&g, call, &a);
-  add_params(&g, &d, sizes, sizeof sizes / sizeof *sizes);
+  attention_gpu_mask_consts(&g, call, &a);
+  attention_gpu_params(&g, &d, sizes, sizeof sizes / sizeof *sizes);
   return tn_gpu_run(&g, recorder, (uint32_t)a.n_q, (uint32_t)a.heads, (uint32_t)a.batch);
 }
 #endif

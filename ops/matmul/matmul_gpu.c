@@ -95,12 +95,23 @@ KERNEL(gemm_few_rows, (IN(A), IN(B), IN(C), OUT(Y), EPILOGUE),
   int at_a = BATCH(d0, d1, sa0, sa1, sa2, z) + r * a_row, at_b = BATCH(d0, d1, sb0, sb1, sb2, z);
   f32x4 sums = F32X4(0.0f);
   if (q < n) {
-    if (KIND == 1) {
-      for (int i = share; i < k; i += SHARES)
-        sums += LD1(A, at_a + i * a_col) * LD4(B, at_b + i * b_row + q);
+    if (KIND == 1) { /* four loads on their way at once */
+      int i = share;
+      for (; i + 3 * SHARES < k; i += 4 * SHARES) {
+        f32x4 some[4];
+        UNROLL for (int j = 0; j < 4; j++) some[j] = LD4(B, at_b + (i + j * SHARES) * b_row + q);
+        UNROLL for (int j = 0; j < 4; j++) sums +=
+            LD1(A, at_a + (i + j * SHARES) * a_col) * some[j];
+      }
+      for (; i < k; i += SHARES) sums += LD1(A, at_a + i * a_col) * LD4(B, at_b + i * b_row + q);
     } else if (KIND == 2) {
-      for (int i = share * 4; i < k; i += SHARES * 4)
-        sums += LD4(A, at_a + i) * LD4(B, at_b + q * b_col + i);
+      int i = share * 4;
+      for (; i + 12 * SHARES < k; i += 16 * SHARES) {
+        f32x4 some[4];
+        UNROLL for (int j = 0; j < 4; j++) some[j] = LD4(B, at_b + q * b_col + i + 4 * j * SHARES);
+        UNROLL for (int j = 0; j < 4; j++) sums += LD4(A, at_a + i + 4 * j * SHARES) * some[j];
+      }
+      for (; i < k; i += SHARES * 4) sums += LD4(A, at_a + i) * LD4(B, at_b + q * b_col + i);
       sums.x = sums.x + sums.y + (sums.z + sums.w);
     } else {
       float sum = 0.0f;
@@ -155,13 +166,16 @@ typedef struct few_rows {
 
 enum { ANY = 0, FOUR_COLUMNS = 1, ALONG_K = 2, ALONG_K_BY_ONES = 3, THREADS = 256 };
 
-/* Neighbours along N read 64 bytes or more of a row; neighbours along K have a few steps each. */
+/* Neighbours along N read 32 bytes or more of a row; neighbours along K have a few steps each. */
 static few_rows few_rows_of(const tn_call *call, const product *p, const product_steps *s) {
   const bool is_along_k = s->b_row == 1 && s->a_col == 1 && p->k > 1;
   few_rows f = {.kind = is_along_k                       ? (p->k % 4 ? ALONG_K_BY_ONES : ALONG_K)
                         : s->b_col == 1 && p->n % 4 == 0 ? FOUR_COLUMNS
                                                          : ANY};
-  const int64_t step = f.kind == FOUR_COLUMNS ? 4 : 1, most = f.kind == ANY ? 16 : 64;
+  const int64_t step = f.kind == FOUR_COLUMNS ? 4 : 1;
+  const int64_t most = f.kind == ANY            ? 16
+                       : f.kind == FOUR_COLUMNS ? 4 * tn_dtype(call->inputs[1]->dtype)->bits
+                                                : 64;
   const int64_t groups = (int64_t)tn_gpu_groups(p->n, THREADS * step) * p->m * p->batch;
   f.shares = tn_gpu_shares(call, groups, tn_min_i64(most, p->k / 4));
   if (is_along_k && tn_gpu_is_wide(call)) f.shares = p->k >= 128 ? 32 : 8;

@@ -12,6 +12,23 @@
   sum = part[0];                         \
   BARRIER();
 
+/* The same of 256 threads, by two barriers; part has 288. */
+#define SUM_UP_256()                                                   \
+  part[t] = sum;                                                       \
+  BARRIER();                                                           \
+  if (t < 32) {                                                        \
+    f32x4 some = LOCAL4(part, t * 8) + LOCAL4(part, t * 8 + 4);        \
+    part[256 + t] = some.x + some.y + (some.z + some.w);               \
+  }                                                                    \
+  BARRIER();                                                           \
+  all = LOCAL4(part, 256);                                             \
+  UNROLL for (int j = 4; j < 32; j += 4) all += LOCAL4(part, 256 + j); \
+  sum = all.x + all.y + (all.z + all.w);                               \
+  BARRIER();
+
+/* Element i, and which of KEPT it is, of each thread of 256. */
+#define EACH(j, i) UNROLL for (int j = 0, i = t; j < KEPT; j++, i += 256)
+
 /* As in groups.h, by N threads. */
 #define NORM(N)                                                      \
   int t = LOCAL_ID(0), group = GROUP(0), at = group * n;             \
@@ -53,6 +70,39 @@ KERNEL(norm_groups_256, (IN(X), IN(SCALE), IN(BIAS), OUT(Y), OUT(MEAN), OUT(INVE
        256, 1, 1) {
   LOCAL(float, part, 256);
   NORM(256)
+}
+
+/* Up to 256 * KEPT elements, which stay in registers: what is read from memory is read at once. */
+KERNEL(norm_groups_short, (IN(X), IN(SCALE), IN(BIAS), OUT(Y), OUT(MEAN), OUT(INVERSE)),
+       (CONST(HAS_BIAS), CONST(CENTRED), CONST(HAS_MEAN), CONST(HAS_INVERSE), CONST(KEPT), INT(n),
+        INT(repeat), INT(step), INT(run), INT(period), FLOAT(epsilon)),
+       256, 1, 1) {
+  LOCAL(float, part, 288);
+  int t = LOCAL_ID(0), group = GROUP(0), at = group * n, base = group % repeat * step;
+  float x[8], scale[8], bias[8], sum = 0.0f, mean = 0.0f;
+  f32x4 all;
+  EACH(j, i) {
+    int place = base + i / run % period;
+    x[j] = i < n ? LD1(X, at + i) : 0.0f;
+    scale[j] = i < n ? LD1(SCALE, place) : 0.0f;
+    bias[j] = HAS_BIAS != 0 && i < n ? LD1(BIAS, place) : 0.0f;
+    sum += x[j];
+  }
+  if (CENTRED != 0) {
+    SUM_UP_256()
+    mean = sum / TO_FLOAT(n);
+  }
+  sum = 0.0f;
+  EACH(j, i) sum += i < n ? (x[j] - mean) * (x[j] - mean) : 0.0f;
+  SUM_UP_256()
+  float inverse = 1.0f / sqrt(sum / TO_FLOAT(n) + epsilon);
+  EACH(j, i) {
+    float y = (x[j] - mean) * inverse * scale[j];
+    if (HAS_BIAS != 0) y += bias[j];
+    if (i < n) ST1(Y, at + i, y);
+  }
+  if (HAS_MEAN != 0 && t == 0) ST1(MEAN, group, mean);
+  if (HAS_INVERSE != 0 && t == 0) ST1(INVERSE, group, inverse);
 }
 
 KERNEL(batch_norm, (IN(X), IN(SCALE), IN(BIAS), IN(MEAN), IN(VAR), OUT(Y), EPILOGUE),
@@ -102,14 +152,21 @@ const char *batch_normalization_gpu_refuse(const tn_call *call) {
 const char *lrn_gpu_refuse(const tn_call *call) { return tn_gpu_refuse_size(call); }
 
 static tn_status record(const tn_call *call, tn_recorder *r, const groups *s) {
+  enum { THREADS = 256, MOST = 8 };
+  const int64_t kept = (s->n + THREADS - 1) / THREADS;
+  const bool is_wide = tn_gpu_is_wide(call), is_short = is_wide && kept <= MOST;
   tn_gpu g;
-  tn_gpu_begin(&g, call, tn_gpu_is_wide(call) ? GPU_norm_groups_256 : GPU_norm_groups);
+  tn_gpu_begin(&g, call,
+               is_short  ? GPU_norm_groups_short
+               : is_wide ? GPU_norm_groups_256
+                         : GPU_norm_groups);
   for (int32_t k = 0; k < 3; k++) tn_gpu_in(&g, k);
   for (int32_t k = 0; k < 3; k++) tn_gpu_out(&g, k);
   tn_gpu_const(&g, tn_has_input(call, 2));
   tn_gpu_const(&g, s->centred);
   tn_gpu_const(&g, tn_has_output(call, 1));
   tn_gpu_const(&g, tn_has_output(call, 2));
+  if (is_short) tn_gpu_const(&g, kept);
   const int64_t words[] = {s->n, s->repeat, s->step, s->run, s->period};
   for (size_t k = 0; k < sizeof words / sizeof *words; k++) tn_gpu_int(&g, words[k]);
   tn_gpu_float(&g, s->epsilon);

@@ -27,6 +27,27 @@ KERNEL(region_copy, (IN(X), OUT(Y)),
   }
 }
 
+/* Two regions of up to four dims at once, as a concatenation mostly has. */
+KERNEL(region_copy_two, (IN(X), IN(Z), OUT(Y)),
+       (CONST(RANK), INT(n), INT(from_offset), INT(to_offset), INT(m), INT(from_other),
+        INT(to_other), INTS(d, 4), INTS(s, 4), INTS(t, 4), INTS(e, 4), INTS(u, 4), INTS(v, 4)),
+       64, 1, 1) {
+  int i = GLOBAL(0), which = GROUP(1);
+  if (i < (which == 0 ? n : m)) {
+    int rest = i, from = which == 0 ? from_offset : from_other;
+    int to = which == 0 ? to_offset : to_other;
+    if (RANK > 0) DIM((which == 0 ? d0 : e0), (which == 0 ? s0 : u0), (which == 0 ? t0 : v0))
+    if (RANK > 1) DIM((which == 0 ? d1 : e1), (which == 0 ? s1 : u1), (which == 0 ? t1 : v1))
+    if (RANK > 2) DIM((which == 0 ? d2 : e2), (which == 0 ? s2 : u2), (which == 0 ? t2 : v2))
+    if (RANK > 3) DIM((which == 0 ? d3 : e3), (which == 0 ? s3 : u3), (which == 0 ? t3 : v3))
+    if (which == 0) {
+      MOVE(Y, to, X, from);
+    } else {
+      MOVE(Y, to, Z, from);
+    }
+  }
+}
+
 KERNEL(region_zero, (OUT(Y)), (CONST(RANK), INT(n), INT(to_offset), INTS(d, 8), INTS(t, 8)), 64, 1,
        1) {
   int i = GLOBAL(0);
@@ -85,6 +106,10 @@ const char *region_gpu_refuse(const tn_call *call) {
   return tn_gpu_refuse_size(call);
 }
 
+static void add_dims(tn_gpu *g, const copy *c, const int64_t *what, int64_t none, int32_t rank) {
+  for (int32_t k = 0; k < rank; k++) tn_gpu_int(g, k < c->rank ? what[k] : none);
+}
+
 static tn_status move(const tn_call *call, tn_recorder *r, int32_t input, const copy *c,
                       int64_t src, int64_t dst) {
   const uint32_t type = raw_type(call->outputs[0]->dtype);
@@ -98,10 +123,42 @@ static tn_status move(const tn_call *call, tn_recorder *r, int32_t input, const 
   tn_gpu_int(&g, c->n);
   if (!is_zero) tn_gpu_int(&g, src);
   tn_gpu_int(&g, dst);
-  for (int32_t k = 0; k < TN_MAX_RANK; k++) tn_gpu_int(&g, k < c->rank ? c->size[k] : 1);
-  for (int32_t k = 0; k < TN_MAX_RANK && !is_zero; k++) tn_gpu_int(&g, k < c->rank ? c->src[k] : 0);
-  for (int32_t k = 0; k < TN_MAX_RANK; k++) tn_gpu_int(&g, k < c->rank ? c->dst[k] : 0);
+  add_dims(&g, c, c->size, 1, TN_MAX_RANK);
+  if (!is_zero) add_dims(&g, c, c->src, 0, TN_MAX_RANK);
+  add_dims(&g, c, c->dst, 0, TN_MAX_RANK);
   return tn_gpu_run(&g, r, tn_gpu_groups(c->n, 64), 1, 1);
+}
+
+enum { TWO_RANK = 4 };
+
+static copy copy_of_region(const tn_region *r) {
+  return copy_of(r->rank, r->size, r->src_stride, r->dst_stride);
+}
+
+static bool may_be_two(const copy c[2]) {
+  return c[0].n > 0 && c[1].n > 0 && c[0].rank <= TWO_RANK && c[1].rank <= TWO_RANK;
+}
+
+/* Regions k and k + 1 by one dispatch. */
+static tn_status move_two(const tn_call *call, tn_recorder *r, uint32_t k, const copy c[2]) {
+  const uint32_t type = raw_type(call->outputs[0]->dtype);
+  tn_gpu g;
+  tn_gpu_begin(&g, call, GPU_region_copy_two);
+  for (uint32_t i = k; i < k + 2; i++)
+    tn_gpu_buffer(&g, TN_BIND_INPUT, (uint32_t)call->regions[i]->input, type, 0, 0);
+  tn_gpu_buffer(&g, TN_BIND_OUTPUT, 0, type, 0, 0);
+  tn_gpu_const(&g, c[0].rank > c[1].rank ? c[0].rank : c[1].rank);
+  for (uint32_t i = 0; i < 2; i++) {
+    tn_gpu_int(&g, c[i].n);
+    tn_gpu_int(&g, call->regions[k + i]->src_offset);
+    tn_gpu_int(&g, call->regions[k + i]->dst_offset);
+  }
+  for (uint32_t i = 0; i < 2; i++) {
+    add_dims(&g, &c[i], c[i].size, 1, TWO_RANK);
+    add_dims(&g, &c[i], c[i].src, 0, TWO_RANK);
+    add_dims(&g, &c[i], c[i].dst, 0, TWO_RANK);
+  }
+  return tn_gpu_run(&g, r, tn_gpu_groups(tn_max_i64(c[0].n, c[1].n), 64), 2, 1);
 }
 
 static tn_status fill(const tn_call *call, tn_recorder *r, const tn_box *box) {
@@ -128,8 +185,12 @@ tn_status region_gpu_record(const tn_call *call, tn_recorder *recorder) {
     status = fill(call, recorder, &cover.boxes[k]);
   for (uint32_t k = 0; k < call->n_regions && !status; k++) {
     const tn_region *r = call->regions[k];
-    const copy c = copy_of(r->rank, r->size, r->src_stride, r->dst_stride);
-    status = move(call, recorder, r->input, &c, r->src_offset, r->dst_offset);
+    const copy c[] = {copy_of_region(r),
+                      copy_of_region(call->regions[k + 1 < call->n_regions ? k + 1 : k])};
+    const bool are_two = k + 1 < call->n_regions && may_be_two(c);
+    status = are_two ? move_two(call, recorder, k, c)
+                     : move(call, recorder, r->input, c, r->src_offset, r->dst_offset);
+    k += are_two;
   }
   return status;
 }

@@ -1,5 +1,6 @@
 /* Every program of GPU kernels in CUDA C, compiled by NVRTC for two architectures, in floats and
  * halves, or in integers; no GPU is needed. Skipped without NVRTC. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,32 +13,35 @@ const tn_plugin *tn_builtin_query(uint32_t host_major, uint32_t host_minor);
 static cuda_api api;
 static int n_compiled, n_failed;
 
-/* Of constants that cannot be 0. */
-static int64_t constant(const char *name, size_t size) {
+/* Of constants that cannot be 0; of CUDA_KERNELs, which have no other test here, also once more. */
+static int64_t constant(const char *name, size_t size, bool again) {
   static const struct {
     const char *name;
-    int64_t value;
-  } values[] = {{"THREADS", 128}, {"ROWS", 4}, {"WM", 2}, {"SHARES", 8}, {"KH", 3}, {"KW", 3}};
+    int64_t value, other;
+  } values[] = {{"THREADS", 128, 128}, {"ROWS", 4, 4},   {"WM", 2, 2},      {"SHARES", 8, 8},
+                {"KH", 3, 1},          {"KW", 3, 1},     {"CLUSTER", 1, 4}, {"KEPT", 3, 3},
+                {"MODE_A", 0, 1},      {"MODE_B", 0, 2}, {"MODE_W", 0, 1},  {"MODE_X", 0, 2},
+                {"SIZE", 64, 128}};
   for (size_t k = 0; k < sizeof values / sizeof *values; k++)
     if (strlen(values[k].name) == size && !memcmp(values[k].name, name, size))
-      return values[k].value;
+      return again ? values[k].other : values[k].value;
   return 0;
 }
 
 /* "S_A:dtype K:int" */
-static void set_constants(const char *list, int64_t dtype, int64_t *out) {
+static void set_constants(const char *list, int64_t dtype, bool again, int64_t *out) {
   for (const char *p = list; *(p += strspn(p, " ")); p += strcspn(p, " ")) {
     const size_t name = strcspn(p, ":");
-    *out++ = !strncmp(p + name, ":dtype", 6) ? dtype : constant(p, name);
+    *out++ = !strncmp(p + name, ":dtype", 6) ? dtype : constant(p, name, again);
   }
 }
 
-static void compile(const tn_program *p, const tn_program_form *form, int64_t dtype,
+static void compile(const tn_program *p, const tn_program_form *form, int64_t dtype, bool again,
                     const char *arch) {
   int64_t constants[64];
   void *binary;
   uint64_t bytes;
-  set_constants(p->constants, dtype, constants);
+  set_constants(p->constants, dtype, again, constants);
   n_compiled++;
   if (!cuda_compile(&call, &api, p, form, constants, arch, &binary, &bytes)) {
     n_failed += bytes < 100;
@@ -56,8 +60,9 @@ static void compile_all(const tn_program *p) {
     const char *kernel = strstr(form->data, "__global__");
     const bool is_long = kernel && strstr(kernel, "LDL(");
     for (int a = 0; a < 2; a++) {
-      compile(p, form, is_long ? TN_I64 : TN_F32, archs[a]);
-      compile(p, form, is_long ? TN_U8 : TN_F16, archs[a]);
+      compile(p, form, is_long ? TN_I64 : TN_F32, false, archs[a]);
+      compile(p, form, is_long ? TN_U8 : TN_F16, false, archs[a]);
+      if (p->n_forms == 1 && a == 1) compile(p, form, TN_F16, true, archs[a]);
     }
     return;
   }

@@ -36,7 +36,8 @@ enum {
   TN_DEVICE_F16 = 8,          /* arithmetic on f16 */
   TN_DEVICE_DOT8 = 16,        /* products of four 8-bit numbers with a 32-bit sum */
   TN_DEVICE_SUBGROUPS = 32,   /* sums over the lanes of a subgroup */
-  TN_DEVICE_TIMES = 64        /* tn_device_driver.times tells when commands ran */
+  TN_DEVICE_TIMES = 64,       /* tn_device_driver.times tells when commands ran */
+  TN_DEVICE_CLUSTERS = 128    /* eight work groups next to each other read each other's memory */
 };
 
 /* What a device is and can. The driver fills it in; 0: not known, or no limit. */

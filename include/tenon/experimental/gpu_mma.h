@@ -102,6 +102,44 @@ void multiply_slice(float (&sums)[ROWS][4][4], const ushort *as, const ushort *b
   int q = col + warp_n + (e) / 4 % 4 * 8 + lane % 4 * 2 + (e) % 2;
 #define MMA_SUM(e) sums[(e) / 16][(e) / 4 % 4][(e) % 4]
 
+/* Copies eight elements, or zeros, into local memory, 16 bytes; it goes on until copies_end. */
+void copy8(ushort *to, const ushort *from, bool is_there) {
+  uint at = (uint)__cvta_generic_to_shared(to);
+  int bytes = is_there ? 16 : 0;
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(bytes)
+               : "memory");
+}
+
+/* What was copied since the last call is one batch; of these all but the latest N have ended. */
+void copies_begin() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+
+template <int N>
+void copies_end() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+}
+
+/* Four floats of the local memory of group `rank` of the cluster, at the place of p in one's own. */
+f32x4 load_of_group(const float *p, int rank) {
+  f32x4 v = F32X4(0.0f);
+#if __CUDA_ARCH__ >= 900
+  uint at = (uint)__cvta_generic_to_shared(p);
+  asm volatile(
+      "{ .reg .b32 there; mapa.shared::cluster.u32 there, %4, %5;"
+      " ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [there]; }"
+      : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
+      : "r"(at), "r"(rank)
+      : "memory");
+#endif
+  return v;
+}
+
+void cluster_barrier() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;" ::
+                   : "memory");
+#endif
+}
+
 /* What a kernel's body does between: BRING(i) takes what the thread brings in of the slice from i
  * on into a and b. */
 #define MMA_LOCALS                                        \

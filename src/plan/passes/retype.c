@@ -122,6 +122,21 @@ static tn_status retype_inputs(tn_retyper *r, int32_t node, uint32_t dtype, cons
   return s;
 }
 
+/* Casts of `old` to the type of `out`, of which it is a cast itself, are `out`. Outputs of the
+ * graph keep their own. */
+static tn_status skip_casts_back(tn_retyper *r, int32_t old, int32_t out) {
+  tn_status s = TN_OK;
+  for (int64_t k = tn_graph_val(r->g, old)->users.n; k-- > 0 && !s;) {
+    const tn_gnode *user = tn_graph_node(r->g, tn_graph_val(r->g, old)->users.data[k]);
+    if (!tn_is_core_op(user, TN_CORE_CAST) || user->n_epilogue) continue;
+    const int32_t back = user->node.outputs[0];
+    const tn_value *v = tn_graph_val(r->g, back);
+    if (v->type->dtype == tn_graph_val(r->g, out)->type->dtype && !(v->flags & TN_VALUE_OUTPUT))
+      s = tn_graph_replace_value(r->g, back, out);
+  }
+  return s;
+}
+
 static tn_status retype_outputs(tn_retyper *r, int32_t node, uint32_t dtype, const bool *which,
                                 const int32_t *old) {
   const uint32_t n_outputs = tn_graph_node(r->g, node)->node.n_outputs;
@@ -131,6 +146,7 @@ static tn_status retype_outputs(tn_retyper *r, int32_t node, uint32_t dtype, con
     if (old[k] < 0) continue;
     const int32_t out = which[k] ? new_value(r, old[k], dtype) : old[k];
     s = out < 0 ? out : tn_graph_attach_output(r->g, node, k, out);
+    if (!s && which[k]) s = skip_casts_back(r, old[k], out);
     if (!s && which[k]) s = add_cast(r, out, old[k], old[k]);
     if (!s && which[k] && old[k] < r->n) r->other[old[k]] = out;
   }
