@@ -36,6 +36,7 @@ enum {
   CU_COMPUTE_CAPABILITY_MINOR = 76,
   CU_STREAM_NON_BLOCKING = 1,
   CU_CAPTURE_RELAXED = 2,
+  CU_SET_CAPTURE_DEPENDENCIES = 1,
   CU_EVENT_DISABLE_TIMING = 2
 };
 
@@ -79,6 +80,11 @@ enum {
   X(cuEventRecord, (cuda_object *, cuda_object *))                                              \
   X(cuEventQuery, (cuda_object *))                                                              \
   X(cuEventDestroy_v2, (cuda_object *))
+/* NULL if the driver has none */
+#define CUDA_OPTIONAL_FUNCTIONS(X)                                                       \
+  X(cuStreamGetCaptureInfo_v2,                                                           \
+    (cuda_object *, int *, uint64_t *, cuda_object **, cuda_object *const **, size_t *)) \
+  X(cuStreamUpdateCaptureDependencies, (cuda_object *, cuda_object *const *, size_t, unsigned))
 #define NVRTC_FUNCTIONS(X)                                                                       \
   X(nvrtcVersion, (int *, int *))                                                                \
   X(nvrtcCreateProgram,                                                                          \
@@ -93,6 +99,7 @@ enum {
 typedef struct cuda_api {
 #define CUDA_MEMBER(name, arguments) int(*name) arguments;
   CUDA_FUNCTIONS(CUDA_MEMBER)
+  CUDA_OPTIONAL_FUNCTIONS(CUDA_MEMBER)
   NVRTC_FUNCTIONS(CUDA_MEMBER)
 #undef CUDA_MEMBER
 } cuda_api;

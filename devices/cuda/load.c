@@ -53,6 +53,9 @@ tn_status cuda_load(const tn_device_call *c, cuda_api *api) {
   if (!find(library, #name, &api->name)) return missing(c, DRIVER, #name);
   CUDA_FUNCTIONS(FIND)
 #undef FIND
+#define FIND(name, arguments) (void)find(library, #name, &api->name);
+  CUDA_OPTIONAL_FUNCTIONS(FIND)
+#undef FIND
   const tn_status status = cuda_load_nvrtc(c, api);
   return status ? status : cuda_answer(c, api, api->cuInit(0), "cuInit");
 }

@@ -7,11 +7,63 @@
 
 /* ---- making a recording ---- */
 
+enum { MAX_NODES = 64 };
+
+/* Nodes of the graph. */
+typedef struct nodes {
+  cuda_object *all[MAX_NODES];
+  size_t n;
+} nodes;
+
+/* Commands between two barriers depend on those before the first of these, and not on each other;
+ * behind MAX_NODES of them the host's order is kept, as if there were a barrier. */
 typedef struct recording {
   const cuda_device *device;
   cuda_object *stream; /* what is launched there is captured; NULL: it has ended */
   cuda_object *graph;  /* that can be launched */
+  nodes before, since; /* the last barrier */
 } recording;
+
+static bool can_fork(const cuda_api *api) {
+  return api->cuStreamGetCaptureInfo_v2 && api->cuStreamUpdateCaptureDependencies;
+}
+
+static void put_barrier(recording *r) {
+  if (!r->since.n) return;
+  r->before = r->since;
+  r->since.n = 0;
+}
+
+/* Into the context; what is captured next depends on what the last barrier says. */
+static tn_status command_begin(const tn_device_call *c, recording *r) {
+  const cuda_api *api = &r->device->api;
+  const tn_status status = cuda_enter(c, r->device);
+  if (status || !can_fork(api)) return status;
+  if (r->since.n == MAX_NODES) put_barrier(r);
+  const int code = api->cuStreamUpdateCaptureDependencies(r->stream, r->before.all, r->before.n,
+                                                          CU_SET_CAPTURE_DEPENDENCIES);
+  if (code) cuda_leave(r->device);
+  return cuda_answer(c, api, code, "cuStreamUpdateCaptureDependencies");
+}
+
+/* The node that was captured. */
+static int note(recording *r) {
+  cuda_object *const *last = NULL;
+  size_t n = 0;
+  int state = 0;
+  const int code =
+      r->device->api.cuStreamGetCaptureInfo_v2(r->stream, &state, NULL, NULL, &last, &n);
+  for (size_t k = 0; k < n && !code && r->since.n < MAX_NODES; k++)
+    r->since.all[r->since.n++] = last[k];
+  return code;
+}
+
+/* code: of the command `what`. */
+static tn_status command_end(const tn_device_call *c, recording *r, int code, const char *what) {
+  if (!code && can_fork(&r->device->api)) code = note(r);
+  cuda_leave(r->device);
+  return cuda_answer(c, &r->device->api, code, what);
+}
 
 /* Its commands come one by one, and between them the host may build programs or make buffers: a
  * relaxed capture is that of the stream, and forbids the thread nothing else. */
@@ -37,24 +89,14 @@ tn_status cuda_record_begin(const tn_device_call *c, void *device, void **out_re
   return status;
 }
 
-/* Makes a call with the context current. */
-#define INSIDE(c, d, call, what)                   \
-  do {                                             \
-    const tn_status entered_ = cuda_enter(c, d);   \
-    if (entered_) return entered_;                 \
-    const int code_ = (call);                      \
-    cuda_leave(d);                                 \
-    return cuda_answer(c, &(d)->api, code_, what); \
-  } while (0)
-
 enum { MAX_ARGUMENTS = 64 };
 
 tn_status cuda_record_dispatch(const tn_device_call *c, void *recording_, void *program,
                                const tn_device_range *const *ranges, uint32_t n_ranges,
                                const tn_dispatch *dispatch) {
-  const recording *r = recording_;
+  recording *r = recording_;
   const cuda_program *p = program;
-  const cuda_device *d = r->device;
+  const cuda_api *api = &r->device->api;
   cuda_address addresses[MAX_ARGUMENTS];
   void *arguments[MAX_ARGUMENTS + 1];
   if (n_ranges > MAX_ARGUMENTS)
@@ -66,39 +108,40 @@ tn_status cuda_record_dispatch(const tn_device_call *c, void *recording_, void *
   }
   arguments[n_ranges] = dispatch->params_bytes ? (void *)(uintptr_t)dispatch->params : addresses;
   const uint32_t *n = dispatch->groups;
-  INSIDE(c, d,
-         d->api.cuLaunchKernel(p->function, n[0], n[1], n[2], (unsigned)p->group[0],
-                               (unsigned)p->group[1], (unsigned)p->group[2], 0, r->stream,
-                               arguments, NULL),
-         "cuLaunchKernel");
+  const tn_status status = command_begin(c, r);
+  if (status) return status;
+  const int code = api->cuLaunchKernel(p->function, n[0], n[1], n[2], (unsigned)p->group[0],
+                                       (unsigned)p->group[1], (unsigned)p->group[2], 0, r->stream,
+                                       arguments, NULL);
+  return command_end(c, r, code, "cuLaunchKernel");
 }
 
 tn_status cuda_record_copy(const tn_device_call *c, void *recording_, const tn_device_range *from,
                            const tn_device_range *to) {
-  const recording *r = recording_;
-  const cuda_device *d = r->device;
-  INSIDE(c, d,
-         d->api.cuMemcpyAsync(((cuda_buffer *)to->buffer)->address + to->offset,
-                              ((cuda_buffer *)from->buffer)->address + from->offset, to->bytes,
-                              r->stream),
-         "cuMemcpyAsync");
+  recording *r = recording_;
+  const tn_status status = command_begin(c, r);
+  if (status) return status;
+  const int code = r->device->api.cuMemcpyAsync(
+      ((cuda_buffer *)to->buffer)->address + to->offset,
+      ((cuda_buffer *)from->buffer)->address + from->offset, to->bytes, r->stream);
+  return command_end(c, r, code, "cuMemcpyAsync");
 }
 
 tn_status cuda_record_fill(const tn_device_call *c, void *recording_, const tn_device_range *to,
                            uint32_t word) {
-  const recording *r = recording_;
-  const cuda_device *d = r->device;
+  recording *r = recording_;
   if (to->offset % 4 || to->bytes % 4)
     return c->host->fail(c->ctx, TN_ERR_UNSUPPORTED, "a fill of parts of words");
-  INSIDE(c, d,
-         d->api.cuMemsetD32Async(((cuda_buffer *)to->buffer)->address + to->offset, word,
-                                 to->bytes / 4, r->stream),
-         "cuMemsetD32Async");
+  const tn_status status = command_begin(c, r);
+  if (status) return status;
+  const int code = r->device->api.cuMemsetD32Async(
+      ((cuda_buffer *)to->buffer)->address + to->offset, word, to->bytes / 4, r->stream);
+  return command_end(c, r, code, "cuMemsetD32Async");
 }
 
-/* What is captured of one stream is in order. */
 tn_status cuda_record_barrier(const tn_device_call *c, void *recording_) {
-  (void)c, (void)recording_;
+  (void)c;
+  put_barrier(recording_);
   return TN_OK;
 }
 

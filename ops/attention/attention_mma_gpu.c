@@ -44,18 +44,18 @@ bool has_odd(const ushort *values) {
 }
 
 /* What mma does of 16 rows of scores and a block of values; keys without weight add nothing, not
- * even 0 times infinity. */
-void add_one_by_one(float (&y)[SIZE / 8][4], const float (&s)[KEYS / 8][4], const ushort *values) {
+ * even 0 times infinity. Rare, so it is short rather than fast. */
+void add_one_by_one(float (&y)[SIZE / 8][4], const float (&scores)[KEYS / 8][4],
+                    const ushort *values) {
+  float s[KEYS / 8 * 4];
   int lane = threadIdx.x % 32;
-  UNROLL for (int j = 0; j < KEYS / 8; j++) for (int i = 0; i < 8; i++) {
-    UNROLL for (int h = 0; h < 2; h++) {
-      float mine = i % 2 ? s[j][2 * h + 1] : s[j][2 * h];
-      float p = __shfl_sync(~0u, mine, (lane & ~3) | i / 2);
-      UNROLL for (int c = 0; c < SIZE / 8 * 2; c++) {
-        ushort bits = values[(j * 8 + i) * ROW + c / 2 * 8 + lane % 4 * 2 + c % 2];
-        float v = IS_BF16 ? __int_as_float((int)bits << 16) : half_to_f32(bits);
-        if (p != 0.0f) y[c / 2][2 * h + c % 2] += p * v;
-      }
+  UNROLL for (int i = 0; i < KEYS / 8 * 4; i++) s[i] = scores[i / 4][i % 4];
+  _Pragma("unroll 1") for (int key = 0; key < KEYS; key++) UNROLL for (int h = 0; h < 2; h++) {
+    float p = __shfl_sync(~0u, s[key / 8 * 4 + 2 * h + key % 2], (lane & ~3) | key % 8 / 2);
+    UNROLL for (int c = 0; c < SIZE / 8 * 2; c++) {
+      ushort bits = values[key * ROW + c / 2 * 8 + lane % 4 * 2 + c % 2];
+      float v = IS_BF16 ? __int_as_float((int)bits << 16) : half_to_f32(bits);
+      if (p != 0.0f) y[c / 2][2 * h + c % 2] += p * v;
     }
   }
 }
@@ -79,7 +79,8 @@ CUDA_KERNEL(attention_mma, (IN(Q), IN(K), IN(V), IN(MASK), OUT(Y)),
   __shared__ __align__(16) ushort qs[ROWS * ROW], ks[STAGES][KEYS * ROW], vs[STAGES][KEYS * ROW];
   int first = blockIdx.x * ROWS, head = blockIdx.y, batch = blockIdx.z;
   int lane = threadIdx.x % 32, warp = threadIdx.x / 32, high = lane / 16 * 8;
-  int middle = lane / 8 % 2 * 8, row = first + warp * 16 + lane / 4, mask = batch * sm0 + head * sm1;
+  int middle = lane / 8 % 2 * 8, row = first + warp * 16 + lane / 4,
+      mask = batch * sm0 + head * sm1;
   const ushort *q = (const ushort *)Q + (long)batch * sq0 + (long)head * sq1;
   const ushort *k = (const ushort *)K + (long)batch * sk0 + (long)(head / sharing) * sk1;
   const ushort *v = (const ushort *)V + (long)batch * sv0 + (long)(head / sharing) * sv1;
@@ -91,9 +92,9 @@ CUDA_KERNEL(attention_mma, (IN(Q), IN(K), IN(V), IN(MASK), OUT(Y)),
   float tops[2] = {-INFINITY, -INFINITY}, sums[2] = {0.0f, 0.0f}, y[SIZE / 8][4];
   uint queries[SIZE / 16][4];
   UNROLL for (int i = 0; i < SIZE / 8 * 4; i++) y[i / 4][i % 4] = 0.0f;
-#define FETCH(i)                                                               \
-  copy_rows(ks[(i) % STAGES], k, sk2, low + (i)*KEYS, total, KEYS);            \
-  copy_rows(vs[(i) % STAGES], v, sv2, low + (i)*KEYS, total, KEYS);            \
+#define FETCH(i)                                                    \
+  copy_rows(ks[(i) % STAGES], k, sk2, low + (i)*KEYS, total, KEYS); \
+  copy_rows(vs[(i) % STAGES], v, sv2, low + (i)*KEYS, total, KEYS); \
   copies_begin();
   int n_blocks = stop > low ? (stop - low + KEYS - 1) / KEYS : 0;
   copy_rows(qs, q, sq2, first, n_q, ROWS);
@@ -120,32 +121,46 @@ CUDA_KERNEL(attention_mma, (IN(Q), IN(K), IN(V), IN(MASK), OUT(Y)),
       multiply<IS_BF16>(s[2 * j + 1], queries[c], b + 2);
     }
     float larger[2] = {tops[0], tops[1]};
-    UNROLL for (int j = 0; j < KEYS / 8; j++) UNROLL for (int e = 0; e < 4; e++) {
-      int key = low + i * KEYS + j * 8 + lane % 4 * 2 + e % 2, r = row + e / 2 * 8;
-      int place = r + past;
-      bool is_seen = key < stop && r < n_q && (!CAUSAL || key <= place) &&
-                     (right < 0 || key <= place + right) && (left < 0 || key >= place - left);
-      float x = s[j][e] * scale;
-      if (softcap > 0.0f) x = softcap * tanhf(x / softcap);
-      if (HAS_MASK && is_seen) {
-        if (IS_BOOL)
-          x = LDI(MASK, mask + r * sm2 + key) != 0 ? x : -INFINITY;
-        else
-          x += LD1(MASK, mask + r * sm2 + key);
-      }
-      s[j][e] = is_seen ? x : -INFINITY;
-      larger[e / 2] = fmaxf(larger[e / 2], s[j][e]);
+    UNROLL for (int j = 0; j < KEYS / 8 * 4; j++) s[j / 4][j % 4] *= scale;
+    if (softcap > 0.0f) {
+      UNROLL for (int j = 0; j < KEYS / 8; j++) UNROLL for (int e = 0; e < 4; e++) s[j][e] =
+          softcap * tanhf(s[j][e] / softcap);
     }
+#define SCORE(j, e) \
+  int key = low + i * KEYS + (j)*8 + lane % 4 * 2 + (e) % 2, r = row + (e) / 2 * 8;
+    if (HAS_MASK) {
+      UNROLL for (int j = 0; j < KEYS / 8; j++) UNROLL for (int e = 0; e < 4; e++) {
+        SCORE(j, e)
+        int at = mask + min(r, n_q - 1) * sm2 + min(key, columns - 1);
+        if (IS_BOOL)
+          s[j][e] = LDI(MASK, at) != 0 ? s[j][e] : -INFINITY;
+        else
+          s[j][e] += LD1(MASK, at);
+      }
+    }
+    /* keys that some row of the group does not see */
+    int end = low + (i + 1) * KEYS;
+    if (end > stop || (CAUSAL && end > first + past + 1) || right >= 0 || left >= 0) {
+      UNROLL for (int j = 0; j < KEYS / 8; j++) UNROLL for (int e = 0; e < 4; e++) {
+        SCORE(j, e)
+        int place = r + past;
+        bool is_seen = key < stop && (!CAUSAL || key <= place) &&
+                       (right < 0 || key <= place + right) && (left < 0 || key >= place - left);
+        if (!is_seen) s[j][e] = -INFINITY;
+      }
+    }
+    UNROLL for (int j = 0; j < KEYS / 8 * 4; j++) larger[j % 4 / 2] =
+        fmaxf(larger[j % 4 / 2], s[j / 4][j % 4]);
     UNROLL for (int h = 0; h < 2; h++) {
       larger[h] = largest_of_row(larger[h]);
-      float shrink = larger[h] == -INFINITY ? 1.0f : expf(tops[h] - larger[h]);
+      float shrink = larger[h] == -INFINITY ? 1.0f : __expf(tops[h] - larger[h]);
       tops[h] = larger[h];
       sums[h] *= shrink;
       UNROLL for (int c = 0; c < SIZE / 8; c++) y[c][2 * h] *= shrink, y[c][2 * h + 1] *= shrink;
     }
     UNROLL for (int j = 0; j < KEYS / 8; j++) UNROLL for (int e = 0; e < 4; e++) {
       float top = tops[e / 2] == -INFINITY ? 0.0f : tops[e / 2];
-      s[j][e] = s[j][e] == -INFINITY ? 0.0f : expf(s[j][e] - top);
+      s[j][e] = s[j][e] == -INFINITY ? 0.0f : __expf(s[j][e] - top);
       sums[e / 2] += s[j][e];
     }
     bool is_odd = has_odd(vt);
@@ -190,7 +205,8 @@ const char *attention_mma_gpu_refuse(const tn_call *call) {
   if (call->inputs[ATTENTION_K]->dtype != type || call->inputs[ATTENTION_V]->dtype != type)
     return "takes Q, K and V of one type";
   if (attention_make(call, &a)) return "its shapes do not fit";
-  if (a.past && tn_has_output(call, 1) && call->outputs[1]->dtype != type) return "takes cached keys of the type of Q";
+  if (a.past && tn_has_output(call, 1) && call->outputs[1]->dtype != type)
+    return "takes cached keys of the type of Q";
   if (a.n_q < LEAST_ROWS) return "takes 16 queries or more";
   if (a.size != a.v_size || a.size % STEP || a.size == 0 || a.size > LARGEST)
     return "takes heads of 16, 32 .. 128 elements";

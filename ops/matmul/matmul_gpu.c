@@ -95,15 +95,19 @@ KERNEL(gemm_few_rows, (IN(A), IN(B), IN(C), OUT(Y), EPILOGUE),
   int at_a = BATCH(d0, d1, sa0, sa1, sa2, z) + r * a_row, at_b = BATCH(d0, d1, sb0, sb1, sb2, z);
   f32x4 sums = F32X4(0.0f);
   if (q < n) {
-    if (KIND == 1) { /* four loads on their way at once */
-      int i = share;
-      for (; i + 3 * SHARES < k; i += 4 * SHARES) {
-        f32x4 some[4];
-        UNROLL for (int j = 0; j < 4; j++) some[j] = LD4(B, at_b + (i + j * SHARES) * b_row + q);
-        UNROLL for (int j = 0; j < 4; j++) sums +=
-            LD1(A, at_a + (i + j * SHARES) * a_col) * some[j];
+    if (KIND == 1 && SHARES > 1) { /* eight loads on their way at once */
+      for (int i = share; i < k; i += 8 * SHARES) {
+        f32x4 some[8];
+        float a[8];
+        UNROLL for (int j = 0; j < 8; j++) {
+          int l = i + j * SHARES;
+          some[j] = l < k ? LD4(B, at_b + l * b_row + q) : F32X4(0.0f);
+          a[j] = l < k ? LD1(A, at_a + l * a_col) : 0.0f;
+        }
+        UNROLL for (int j = 0; j < 8; j++) sums += a[j] * some[j];
       }
-      for (; i < k; i += SHARES) sums += LD1(A, at_a + i * a_col) * LD4(B, at_b + i * b_row + q);
+    } else if (KIND == 1) {
+      for (int i = 0; i < k; i++) sums += LD1(A, at_a + i * a_col) * LD4(B, at_b + i * b_row + q);
     } else if (KIND == 2) {
       int i = share * 4;
       for (; i + 12 * SHARES < k; i += 16 * SHARES) {
