@@ -1,5 +1,5 @@
-/* Attention of f16 and bf16 by the matrix units of NVIDIA's GPUs: 64 queries of a head a group, 16 a
- * warp, whose scores and sums stay in registers (Dao, "FlashAttention-2", 2023). */
+/* Attention of f16 and bf16 by the matrix units of NVIDIA's GPUs: 64 queries of a head a group, 16
+ * a warp, whose scores and sums stay in registers (Dao, "FlashAttention-2", 2023). */
 #ifdef TN_GPU
 #define IS_BF16 (S_Q == 4)
 #include "tenon/experimental/gpu_mma.h"

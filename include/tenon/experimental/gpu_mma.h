@@ -118,7 +118,7 @@ void copies_end() {
   asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
 }
 
-/* Four floats of the local memory of group `rank` of the cluster, at the place of p in one's own. */
+/* Four floats of the local memory of group `rank` of the cluster, where p is in one's own. */
 f32x4 load_of_group(const float *p, int rank) {
   f32x4 v = F32X4(0.0f);
 #if __CUDA_ARCH__ >= 900
