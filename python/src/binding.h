@@ -64,11 +64,20 @@ typedef struct tp_model {
   tp_slot *idle;
 } tp_model;
 
-extern PyTypeObject *tp_runtime_type, *tp_model_type, *tp_session_type;
+/* An array on a device. */
+typedef struct tp_device_array {
+  PyObject object;
+  tp_model *model;
+  tn_device_buffer *buffer; /* NULL: its __init__ has not run, or failed */
+  tn_tensor type;
+} tp_device_array;
+
+extern PyTypeObject *tp_runtime_type, *tp_model_type, *tp_session_type, *tp_device_array_type;
 /* Each makes its type and adds it to the module. */
 int tp_runtime_ready(PyObject *module);
 int tp_model_ready(PyObject *module);
 int tp_session_ready(PyObject *module);
+int tp_device_ready(PyObject *module);
 
 /* ---- module.c: errors and small helpers ---- */
 
@@ -125,6 +134,11 @@ void tp_slot_free(tp_model *m, tp_slot *slot);
 /* Index of an input named by a str or int. */
 int32_t tp_input_index(tp_model *m, PyObject *name);
 int32_t tp_output_index(tp_model *m, PyObject *name);
+
+/* ---- device.c ---- */
+
+tp_device_array *tp_device_array_of(PyObject *object); /* NULL, without an exception: it is none */
+bool tp_same_type(const tn_tensor *a, const tn_tensor *b); /* of tensors whose shapes are known */
 
 /* ---- op.c, custom.c ---- */
 

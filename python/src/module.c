@@ -173,7 +173,9 @@ static int fill(PyObject *module) {
   Py_DECREF(errors);
   if (!make_error) return -1;
   tp_dtypes_init();
-  if (tp_runtime_ready(module) || tp_model_ready(module) || tp_session_ready(module)) return -1;
+  if (tp_runtime_ready(module) || tp_model_ready(module) || tp_session_ready(module) ||
+      tp_device_ready(module))
+    return -1;
   return PyModule_AddStringConstant(module, "__version__", tn_version());
 }
 

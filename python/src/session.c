@@ -46,7 +46,14 @@ static PyObject *bind_input(PyObject *object, tp_slot *s, int32_t k, PyObject *v
   tp_model *m = model_of(object);
   tp_input in = {.keep = NULL};
   tn_status status = TN_OK;
-  if (value != Py_None || m->declared[k].kind != TN_KIND_TENSOR) {
+  const tp_device_array *there = tp_device_array_of(value);
+  if (there && !there->buffer)
+    return PyErr_Format(PyExc_RuntimeError, "this DeviceArray was not initialised");
+  if (there) {
+    Py_INCREF(value);
+    in.keep = value;
+    status = tn_session_bind_input(s->session, k, &there->type, there->buffer, 0, s->diag);
+  } else if (value != Py_None || m->declared[k].kind != TN_KIND_TENSOR) {
     if (tp_input_take(&in, m->runtime->runtime, &m->declared[k], value,
                       tn_model_input_name(m->model, k)))
       return NULL;
@@ -77,6 +84,8 @@ static PyObject *set_input(PyObject *object, PyObject *args) {
 
 /* Why results cannot be written to an array. */
 static const char *refuse_output(PyObject *object) {
+  const tp_device_array *there = tp_device_array_of(object);
+  if (there) return there->buffer ? NULL : "was not initialised";
   if (!PyArray_Check(object)) return "is no numpy array";
   PyArrayObject *array = (PyArrayObject *)object;
   if (!PyArray_ISWRITEABLE(array)) return "is read-only";
@@ -88,6 +97,8 @@ static const char *refuse_output(PyObject *object) {
 }
 
 static tn_status bind_output(tp_slot *s, int32_t k, PyObject *object) {
+  const tp_device_array *there = tp_device_array_of(object);
+  if (there) return tn_session_bind_output(s->session, k, there->buffer, 0, s->diag);
   PyArrayObject *array = (PyArrayObject *)object;
   int64_t shape[TN_MAX_RANK];
   for (int j = 0; j < PyArray_NDIM(array); j++) shape[j] = PyArray_DIM(array, j);
@@ -168,6 +179,14 @@ static PyObject *one_output(tp_slot *s, int32_t k) {
   const tn_tensor *value = tn_session_output(s->session, k);
   PyObject *array = s->arrays[k];
   if (!value) return PyErr_Format(PyExc_RuntimeError, "there is no output: nothing has been run");
+  const tp_device_array *there = array ? tp_device_array_of(array) : NULL;
+  if (there && !tp_same_type(&there->type, value))
+    return PyErr_Format(PyExc_RuntimeError,
+                        "the output is not of the dtype and shape of its DeviceArray");
+  if (there) {
+    Py_INCREF(array);
+    return array;
+  }
   const bool whole = array && value->data == PyArray_DATA((PyArrayObject *)array) &&
                      tn_tensor_bytes(value) == PyArray_NBYTES((PyArrayObject *)array);
   if (!whole) return tp_value(value);
@@ -317,7 +336,8 @@ static void session_dealloc(PyObject *object) {
 static PyMethodDef methods[] = {
     {"set_input", set_input, METH_VARARGS, "set_input(name, value); None takes it back."},
     {"set_output", set_output, METH_VARARGS,
-     "set_output(name, array): where the output is written; None takes it back."},
+     "set_output(name, array): where the output is written, in memory or on a device; None takes "
+     "it back."},
     {"run", run, METH_NOARGS, "Runs with the inputs that are set."},
     {"cancel", cancel, METH_NOARGS, "Asks the run that another thread has under way to stop."},
     {"prepare", prepare, METH_NOARGS, "Plans for the inputs that are set, without running."},

@@ -18,7 +18,7 @@ from ._errors import (
     ShapeError,
     UnsupportedError,
 )
-from ._model import Model, Value, load
+from ._model import DeviceArray, Model, Value, load
 from ._onnxruntime import (
     ExecutionMode,
     GraphOptimizationLevel,
@@ -40,6 +40,7 @@ from ._runtime import Runtime
 __all__ = [
     "CustomOp",
     "CancelledError",
+    "DeviceArray",
     "Error",
     "ExecutionMode",
     "GraphOptimizationLevel",

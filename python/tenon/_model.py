@@ -42,6 +42,32 @@ class Value:
         return f"{self.name}: {self.type}" + (" (has a default)" if self.has_default else "")
 
 
+class DeviceArray(_tenon.DeviceArray):
+    """An array in memory of a device, made by Model.to_device().
+
+    A session can be bound to it: set_input and set_output take it, and nothing is copied in a run.
+    It is not to be read or written while a session runs that is bound to it.
+    """
+
+    @property
+    def shape(self):
+        """A tuple of ints."""
+        return self._describe()[2]
+
+    @property
+    def dtype(self):
+        """ "f32" and so on."""
+        return self._describe()[1]
+
+    def __array__(self, dtype=None, copy=None):
+        if copy is False:
+            raise ValueError("a DeviceArray is not in memory: a copy is needed")
+        return self.numpy() if dtype is None else self.numpy().astype(dtype)
+
+    def __repr__(self):
+        return f"<tenon.DeviceArray {self.dtype}[{','.join(map(str, self.shape))}]>"
+
+
 class Model(_tenon.Model):
     """A loaded model. Any number of threads may call it at once.
 
@@ -74,6 +100,10 @@ class Model(_tenon.Model):
     def session(self):
         """A session whose inputs and outputs are bound by name and stay so from run to run."""
         return _tenon.Session(self)
+
+    def to_device(self, array, device=None):
+        """A DeviceArray with these elements, on a device the model was loaded for (None: its first)."""
+        return DeviceArray(self, np.asarray(array), device)
 
     def _bound(self, args, named):
         session = self.session()

@@ -162,6 +162,60 @@ def test_device():
         tenon.load(DATA / "mlp.onnx", device=[7])
 
 
+def test_device_arrays():
+    """Inputs and outputs that stay on a device, and come down as they are."""
+    plain, there = tenon.load(DATA / "mlp.onnx"), tenon.load(DATA / "mlp.onnx", device="shadow")
+    name, to = plain.inputs[0].name, plain.outputs[0].name
+    x = np.random.default_rng(1).standard_normal(
+        [3 if isinstance(d, str) else d for d in plain.inputs[0].shape]
+    ).astype(np.float32)
+    want = plain(x)
+    a, b = there.to_device(x), there.to_device(np.zeros_like(want))
+    session = there.session()
+    session.set_input(name, a)
+    session.set_output(to, b)
+    for factor in (1, -2, 0.5):
+        a.write(x * np.float32(factor))
+        session.run()
+        assert session.output(to) is b
+        np.testing.assert_allclose(b.numpy(), plain(x * np.float32(factor)), rtol=1e-5)
+    assert (b.shape, b.dtype) == (want.shape, "f32") and "f32[3," in repr(b)
+    np.testing.assert_allclose(there(a), plain(a.numpy()), rtol=1e-5)  # copied as any other
+    session.set_output(to, None)
+    session.run()
+    np.testing.assert_allclose(session.output(to), b.numpy(), rtol=1e-5)
+    del there, a, b  # the session keeps what it is bound to
+    session.run()
+
+
+def test_device_arrays_that_do_not_fit():
+    there = tenon.load(DATA / "mlp.onnx", device="shadow")
+    name, to = there.inputs[0].name, there.outputs[0].name
+    session = there.session()
+    small = there.to_device(np.zeros(3, np.float32))
+    with pytest.raises(tenon.Error, match="the model takes"):
+        session.set_input(name, small)
+    with pytest.raises(ValueError, match="another dtype or shape"):
+        small.write(np.zeros(4, np.float32))
+    with pytest.raises(TypeError, match="no device holds"):
+        there.to_device(np.array(["a"]))
+    with pytest.raises(tenon.Error, match="'cuda:9' is no device"):
+        there.to_device(np.zeros(3), device="cuda:9")
+    with pytest.raises(tenon.Error, match="loaded without a device"):
+        tenon.load(DATA / "mlp.onnx").to_device(np.zeros(3))
+    other = tenon.load(DATA / "mlp.onnx", device="shadow")
+    x = np.zeros([2 if isinstance(d, str) else d for d in other.inputs[0].shape], np.float32)
+    with pytest.raises(tenon.Error, match="of another model"):
+        session.set_input(name, other.to_device(x))
+    session.set_input(name, there.to_device(x))
+    session.set_output(to, small)
+    with pytest.raises(tenon.Error, match="its buffer has 12"):
+        session.run()
+    with pytest.raises(RuntimeError, match="not initialised"):
+        type(small).__new__(type(small)).numpy()
+
+
+
 def test_whole_numbers():
     for threads in (10**30, -(10**30)):
         with pytest.raises(ValueError, match="threads: is 1?-?10*"):

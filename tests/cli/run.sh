@@ -163,10 +163,13 @@ says 3 'cannot create a file next to /dev/null/x.json' \
   run "$net" -i "$data/x.npy" --json=/dev/null/x.json
 says 2 '--top takes a whole number from 1' run "$net" --top 0
 says 1 'operator com.acme::Foo; no plug-in offers it' run "$data/missing.onnx" --random
-# too little memory, even for the message: the reason is given all the same
-for kb in $(seq 23000 150 27000); do
-  said=$(ulimit -v "$kb" 2>/dev/null; "$tenon" run "$net" -i "$data/x.npy" 2>&1) ||
-    [ -n "${said#tenon: error: }" ] || fail "with $kb kB of address space it fails without a reason"
-done
+# too little memory, even for the message: the reason is given all the same. (A command with the
+# address sanitizer cannot even start under a limit.)
+if (ulimit -v 4000000 && "$tenon" --version) >/dev/null 2>&1; then
+  for kb in $(seq 23000 150 27000); do
+    said=$(ulimit -v "$kb" 2>/dev/null; "$tenon" run "$net" -i "$data/x.npy" 2>&1) ||
+      [ -n "${said#tenon: error: }" ] || fail "with $kb kB of memory it fails without a reason"
+  done
+fi
 says 3 "conv.*input 'W' is required" run "$data/wrong.onnx" --random
 finish
