@@ -148,9 +148,27 @@ static void emit_lines(gen *g, tn_text *out, const char *text) {
   }
 }
 
-static bool emit_spirv(gen *g, tn_text *out, const char *id, tn_text *text) {
+static const char *form_id(gen *g, const gen_program *p, const language *l) {
+  return gen_format_text(g, "%s_%s_%s", p->family, p->name, l->id);
+}
+
+/* What is to be SPIR-V. */
+static bool compile(gen *g, gen_compiles *c, const gen_program *p) {
+  bool ok = true;
+  for (int k = 0; k < N_LANGUAGES && ok; k++) {
+    if (!languages[k].is_compiled || !has_form(g, p, &languages[k])) continue;
+    tn_text text;
+    tn_text_init(&text, g->a);
+    languages[k].emit(g, &text, p);
+    if (text.status) gen_need(NULL);
+    ok = gen_compile_begin(g, c, form_id(g, p, &languages[k]), &text);
+  }
+  return ok;
+}
+
+static bool emit_spirv(gen *g, tn_text *out, const char *id) {
   int64_t n;
-  const uint32_t *words = gen_gpu_compile(g, id, text, &n);
+  const uint32_t *words = gen_compiled(g, id, &n);
   if (!words) return false;
   tn_text_add(out, "static const uint32_t text_%s[] = {", id);
   for (int64_t k = 0; k < n; k++) tn_text_add(out, "%s0x%x,", k % 10 ? "" : "\n    ", words[k]);
@@ -160,14 +178,14 @@ static bool emit_spirv(gen *g, tn_text *out, const char *id, tn_text *text) {
 
 static bool emit_form(gen *g, tn_text *out, const gen_program *p, const char *id,
                       const language *l) {
-  tn_text text;
   bool ok = true;
-  tn_text_init(&text, g->a);
-  l->emit(g, &text, p);
-  if (text.status) gen_need(NULL);
   if (l->is_compiled) {
-    ok = emit_spirv(g, out, gen_format_text(g, "%s_%s", id, l->id), &text);
+    ok = emit_spirv(g, out, form_id(g, p, l));
   } else {
+    tn_text text;
+    tn_text_init(&text, g->a);
+    l->emit(g, &text, p);
+    if (text.status) gen_need(NULL);
     tn_text_add(out, "static const char text_%s_%s[] =", id, l->id);
     emit_lines(g, out, text.data);
     tn_text_add(out, ";\n");
@@ -205,7 +223,16 @@ static bool is_used(const gen *g, const char *family) {
   return false;
 }
 
+static bool compile_all(gen *g) {
+  gen_compiles c = {.n = 0};
+  bool ok = true;
+  for (int64_t k = 0; k < g->programs.n && ok; k++)
+    if (is_used(g, g->programs.data[k].family)) ok = compile(g, &c, &g->programs.data[k]);
+  return gen_compiles_end(&c) && ok;
+}
+
 bool gen_emit_programs(gen *g, tn_text *out) {
+  if (!compile_all(g)) return false;
   if (g->programs.n) /* the texts of programs are longer than C promises to take */
     tn_text_add(out, "\n#pragma GCC diagnostic ignored \"-Woverlength-strings\"\n");
   for (int64_t k = 0; k < g->programs.n; k++)

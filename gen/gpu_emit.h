@@ -2,6 +2,8 @@
 #ifndef GEN_GPU_EMIT_H
 #define GEN_GPU_EMIT_H
 
+#include <sys/types.h>
+
 #include "gen.h"
 
 /* What kernels with EPILOGUE take besides: two operands, up to four steps. As in gpu.h. */
@@ -37,8 +39,20 @@ void gen_gpu_emit_glsl_es(gen *g, tn_text *out, const gen_program *p);
 void gen_gpu_emit_glsl_webgpu(gen *g, tn_text *out, const gen_program *p);
 /* gpu_glsl_math.c: what its kernels may call, up to NULL. */
 extern const char *const gen_glsl_functions[];
-/* gpu_spirv.c: compiles it with g->glslang, in g->dir/spirv, where both stay. NULL after a message.
- */
-const uint32_t *gen_gpu_compile(gen *g, const char *id, tn_text *glsl, int64_t *out_n);
+/* gpu_spirv.c: compiles to SPIR-V with g->glslang, in g->dir/spirv, where both stay, several at
+ * once. begin takes the text; it and end answer false after a message. */
+enum { GEN_MAX_COMPILES = 16 };
+typedef struct gen_compile {
+  pid_t pid;
+  const char *in, *made, *out;
+} gen_compile;
+typedef struct gen_compiles {
+  gen_compile running[GEN_MAX_COMPILES];
+  int n;
+} gen_compiles;
+bool gen_compile_begin(gen *g, gen_compiles *c, const char *id, tn_text *glsl);
+bool gen_compiles_end(gen_compiles *c); /* waits for all */
+/* NULL after a message. */
+const uint32_t *gen_compiled(gen *g, const char *id, int64_t *out_n);
 
 #endif

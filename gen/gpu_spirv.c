@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/child.h"
 #include "base/file.h"
@@ -15,20 +16,35 @@ static bool complain(const char *path, const char *what) {
   return false;
 }
 
-/* Its messages name files and lines. */
-static bool run(gen *g, const char *in, const char *out) {
-  const char *const argv[] = {g->glslang,  "-V",  "--quiet", "--target-env",
-                              "vulkan1.1", "-g0", "-S",      "comp",
-                              "-o",        out,   in,        NULL};
-  const tn_child_file said = {2, 1};
-  char **env = gen_need(tn_child_environment(&g->arena));
-  pid_t pid;
+/* Waits for the compiler that was started first. */
+static bool wait_one(gen_compiles *c) {
+  const gen_compile one = c->running[0];
   int status;
-  const int error = tn_child_spawn(argv, env, &said, 1, &pid);
+  memmove(c->running, c->running + 1, (size_t)--c->n * sizeof *c->running);
+  while (waitpid(one.pid, &status, 0) < 0)
+    if (errno != EINTR) return complain(one.in, strerror(errno));
+  if (!WIFEXITED(status) || WEXITSTATUS(status)) return complain(one.in, "does not compile");
+  return !rename(one.made, one.out) || complain(one.out, strerror(errno));
+}
+
+bool gen_compiles_end(gen_compiles *c) {
+  bool ok = true;
+  while (c->n) ok = wait_one(c) && ok;
+  return ok;
+}
+
+/* As many as there are processors. Its messages name files and lines. */
+static bool start(gen *g, gen_compiles *c, gen_compile one) {
+  const char *const argv[] = {g->glslang, "-V",   "--quiet", "--target-env", "vulkan1.1", "-g0",
+                              "-S",       "comp", "-o",      one.made,       one.in,      NULL};
+  const tn_child_file said = {2, 1};
+  const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  char **env = gen_need(tn_child_environment(&g->arena));
+  if (c->n && (c->n == GEN_MAX_COMPILES || c->n >= cores) && !wait_one(c)) return false;
+  const int error = tn_child_spawn(argv, env, &said, 1, &one.pid);
   if (error) return complain(g->glslang, strerror(error));
-  while (waitpid(pid, &status, 0) < 0)
-    if (errno != EINTR) return complain(g->glslang, strerror(errno));
-  return (WIFEXITED(status) && !WEXITSTATUS(status)) || complain(in, "does not compile");
+  c->running[c->n++] = one;
+  return true;
 }
 
 static const uint32_t *read_words(gen *g, const char *path, int64_t *out_n) {
@@ -53,17 +69,23 @@ static bool is_newer(const char *path, const char *than) {
          (a.st_mtim.tv_sec == b.st_mtim.tv_sec && a.st_mtim.tv_nsec > b.st_mtim.tv_nsec);
 }
 
-const uint32_t *gen_gpu_compile(gen *g, const char *id, tn_text *glsl, int64_t *out_n) {
-  const char *dir = gen_format_text(g, "%s/spirv", g->dir);
-  const char *in = gen_format_text(g, "%s/%s.comp", dir, id);
-  const char *out = gen_format_text(g, "%s/%s.spv", dir, id);
-  const char *made = gen_format_text(g, "%s.new", out);
+static const char *spirv_path(gen *g, const char *id) {
+  return gen_format_text(g, "%s/spirv/%s.spv", g->dir, id);
+}
+
+bool gen_compile_begin(gen *g, gen_compiles *c, const char *id, tn_text *glsl) {
+  const char *dir = gen_format_text(g, "%s/spirv", g->dir), *out = spirv_path(g, id);
+  const gen_compile one = {.in = gen_format_text(g, "%s/%s.comp", dir, id),
+                           .made = gen_format_text(g, "%s.new", out),
+                           .out = out};
   if (mkdir(dir, 0777) && errno != EEXIST) {
-    complain(dir, strerror(errno));
     tn_text_free(glsl);
-    return NULL;
+    return complain(dir, strerror(errno));
   }
-  if (!gen_write(g, dir, gen_format_text(g, "%s.comp", id), glsl)) return NULL;
-  if (!is_newer(out, in) && (!run(g, in, made) || rename(made, out))) return NULL;
-  return read_words(g, out, out_n);
+  if (!gen_write(g, dir, gen_format_text(g, "%s.comp", id), glsl)) return false;
+  return is_newer(out, one.in) || start(g, c, one);
+}
+
+const uint32_t *gen_compiled(gen *g, const char *id, int64_t *out_n) {
+  return read_words(g, spirv_path(g, id), out_n);
 }
