@@ -65,6 +65,8 @@ static tn_status bind_all(cli_session *s, const char *pattern, bool outputs, boo
 
 tn_status cli_buffers_bind(cli_session *s, const char *const *patterns, int n) {
   if (!n) return TN_OK;
+  if (!s->common->n_devices)
+    return tn_fail(s->diag, TN_ERR_INVALID, "--on-device needs --device, which says where");
   tn_status status = make(s);
   if (!status) status = tn_session_prepare(s->session, s->diag); /* tells the types of outputs */
   for (int k = 0; k < n && !status; k++) {

@@ -161,6 +161,9 @@ json "$work/run.json" outputs.0.max '^2\.625'
 json "$work/stdout.json" outputs.0.name '^y$'
 says 3 'cannot create a file next to /dev/null/x.json' \
   run "$net" -i "$data/x.npy" --json=/dev/null/x.json
+says 3 '--on-device needs --device' run "$net" --random --on-device x
+says 3 '--on-device zz: the model has no such input or output' \
+  run "$net" --random --device shadow --on-device zz
 says 2 '--top takes a whole number from 1' run "$net" --top 0
 says 1 'operator com.acme::Foo; no plug-in offers it' run "$data/missing.onnx" --random
 # too little memory, even for the message: the reason is given all the same. (A command with the
