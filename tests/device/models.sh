@@ -28,9 +28,10 @@ same() { # WHAT OPTIONS...
   run device "$model" --isa none --device shadow "${@:2}" || fail "$name, $1: exit status $?"
   diff -r "$work/cpu" "$work/device" >/dev/null || fail "$name, $1: other bits than on the CPU"
 }
-has_sizes() { # of its outputs
-  ! "$tenon" run "$model" --random --device shadow --quiet --on-device '*' 2>&1 |
-    grep -q "only a run tells"
+has_sizes() { # of its outputs, before it runs
+  local said
+  said=$("$tenon" run "$model" --random --device shadow --quiet --on-device '*' 2>&1)
+  [[ $said != *"only a run tells"* ]]
 }
 close() { # WHAT OPTIONS...: of kernels with another order of sums
   "$tenon" compare "$model" --random=1 --with "$work/all" --device shadow "${@:2}" \
