@@ -85,11 +85,12 @@ const tn_tensor *cli_output(cli_session *s, int32_t k) {
   if (!value || !s->buffers || !s->buffers->outputs[k]) return value;
   tn_tensor *seen = &s->buffers->seen[k];
   const uint64_t bytes = (uint64_t)tn_tensor_bytes(value);
+  if (seen->data) return seen;
   *seen = *value;
   seen->data = tn_arena_alloc(&s->buffers->arena, bytes + 1);
-  const bool ok =
-      seen->data && !tn_device_buffer_read(s->buffers->outputs[k], 0, seen->data, bytes, s->diag);
-  return ok ? seen : NULL;
+  if (seen->data && tn_device_buffer_read(s->buffers->outputs[k], 0, seen->data, bytes, s->diag))
+    seen->data = NULL;
+  return seen->data ? seen : NULL;
 }
 
 void cli_buffers_close(cli_session *s) {
