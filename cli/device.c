@@ -3,7 +3,7 @@
 
 #include "cli.h"
 #include "json.h"
-#include "tenon/experimental/device.h"
+#include "tenon/device.h"
 
 typedef struct device_options {
   cli_common common;
@@ -28,8 +28,7 @@ const cli_command cli_device = {
     .run = run};
 
 static const char *flags_text(uint32_t flags, char *buf, size_t size) {
-  static const char *const names[] = {"unified", "serial",    "small_stores", "f16",
-                                      "dot8",    "subgroups", "times",        "clusters"};
+  static const char *const names[] = {"serial", "small_stores", "f16", "clusters"};
   *buf = 0;
   for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
     const size_t n = strlen(buf);

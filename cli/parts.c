@@ -64,29 +64,12 @@ static tn_status choose_ops(const tn_plugin *all, tn_part_list *list) {
   return TN_OK;
 }
 
-static tn_status choose_extensions(const tn_plugin *all, tn_part_list *list) {
-  const tn_extension **made =
-      tn_arena_alloc(&chosen.memory, ((uint64_t)all->n_extensions + 1) * sizeof *made);
-  uint32_t n = 0;
-  if (!made) return TN_ERR_MEMORY;
-  for (uint32_t k = 0; k < all->n_extensions; k++) {
-    const tn_device_driver *d = all->extensions[k]->table;
-    if (!strcmp(all->extensions[k]->name, TN_DEVICE_EXTENSION) &&
-        tn_part_list_has(list, "driver", d->name, 0))
-      made[n++] = all->extensions[k];
-  }
-  chosen.plugin.extensions = made;
-  chosen.plugin.n_extensions = n;
-  return TN_OK;
-}
-
 static tn_status choose(tn_part_list *list) {
   const tn_plugin *all = tn_builtin_query(TN_ABI_MAJOR, TN_ABI_MINOR);
   tn_arena_clear(&chosen.memory);
   tn_arena_init(&chosen.memory, tn_default_allocator());
   chosen.plugin = *all;
   tn_status s = choose_ops(all, list);
-  if (!s) s = choose_extensions(all, list);
   if (s) return s;
   CHOOSE(tn_kernel, all->kernels, all->n_kernels, "kernel", chosen.plugin.kernels,
          chosen.plugin.n_kernels);
@@ -94,6 +77,9 @@ static tn_status choose(tn_part_list *list) {
          chosen.plugin.n_rewrites);
   CHOOSE(tn_format, all->formats, all->n_formats, "format", chosen.plugin.formats,
          chosen.plugin.n_formats);
+  CHOOSE(tn_device_driver, all->drivers, all->n_drivers, "driver", chosen.plugin.drivers,
+         chosen.plugin.n_drivers);
+  chosen.plugin.n_device_kernels = 0;
   return TN_OK;
 }
 

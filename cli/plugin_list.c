@@ -165,6 +165,10 @@ static void json_plugin(const tn_runtime *runtime, const tn_plugin_info *p, cli_
   cli_json_int(e, "kernels", p->n_kernels);
   cli_json_int(e, "rewrites", p->n_rewrites);
   cli_json_int(e, "formats", p->n_formats);
+  cli_json_int(e, "drivers", p->n_drivers);
+  cli_json_int(e, "device_kernels", p->n_device_kernels);
+  cli_json_int(e, "compilers", p->n_compilers);
+  cli_json_int(e, "dispatchers", p->n_dispatchers);
   cli_json_int(e, "extensions", p->n_extensions);
   cli_json_text(e, "offers", p->offers);
   cli_json_text(e, "refused", p->refused);

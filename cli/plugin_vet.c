@@ -73,7 +73,7 @@ static void print_plugin(report *r, const char *const *f, int n) {
   static const char *const names[] = {"name", "version",   "licence", "build id",
                                       "ABI",  "built for", "file"};
   for (int k = 1; r->parts && k < 8; k++) printf("%-10s %s\n", names[k - 1], field(f, n, k));
-  if (r->parts && *field(f, n, 8)) printf("%-10s %s (extensions)\n", "offers", field(f, n, 8));
+  if (r->parts && *field(f, n, 8)) printf("%-10s %s\n", "offers", field(f, n, 8));
 }
 
 static void print_versions(const char *since, const char *until) {

@@ -30,8 +30,8 @@ static int by_rewrite(const void *x, const void *y) {
   return order ? order : strcmp(a->name, b->name);
 }
 
-static int by_extension(const void *x, const void *y) {
-  return strcmp(((const gen_extension *)x)->name, ((const gen_extension *)y)->name);
+static int by_device_table(const void *x, const void *y) {
+  return strcmp(((const gen_device_table *)x)->name, ((const gen_device_table *)y)->name);
 }
 
 static int by_format(const void *x, const void *y) {
@@ -88,10 +88,12 @@ static void check_names(gen *g) {
   for (int64_t k = 0; k < g->formats.n; k++) {
     check_name(g, &seen, "format", g->formats.data[k].name, g->formats.data[k].at);
   }
-  for (int64_t k = 0; k < g->extensions.n; k++) {
-    const gen_extension *e = &g->extensions.data[k];
-    const char *what = strcmp(e->extension, "device.v0") ? "device kernel" : "driver";
-    check_name(g, &seen, what, e->name, e->at);
+  for (int64_t k = 0; k < g->drivers.n; k++) {
+    check_name(g, &seen, "driver", g->drivers.data[k].name, g->drivers.data[k].at);
+  }
+  for (int64_t k = 0; k < g->device_kernels.n; k++) {
+    check_name(g, &seen, "device kernel", g->device_kernels.data[k].name,
+               g->device_kernels.data[k].at);
   }
   for (int64_t k = 0; k < g->ops.n; k++) {
     const gen_op *op = &g->ops.data[k];
@@ -109,7 +111,8 @@ void gen_check_all(gen *g) {
   SORT(&g->kernels, by_kernel);
   SORT(&g->rewrites, by_rewrite);
   SORT(&g->formats, by_format);
-  SORT(&g->extensions, by_extension);
+  SORT(&g->drivers, by_device_table);
+  SORT(&g->device_kernels, by_device_table);
   SORT(&g->functions, by_function);
   check_versions(g);
   gen_add_torch_rows(g);

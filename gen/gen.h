@@ -159,11 +159,11 @@ typedef struct gen_format {
   int n_ops;
 } gen_format;
 
-/* A table of tn_plugin.extensions. */
-typedef struct gen_extension {
+/* A table of tn_plugin.drivers or device_kernels that C has. */
+typedef struct gen_device_table {
   const gen_node *at;
-  const char *family, *extension, *name, *descriptor; /* "device.v0", "shadow" */
-} gen_extension;
+  const char *family, *name, *descriptor;
+} gen_device_table;
 
 /* ---- GPU kernels ---- */
 
@@ -219,7 +219,7 @@ typedef struct gen {
   TN_VEC(gen_rewrite) rewrites;
   TN_VEC(gen_format) formats;
   TN_VEC(const char *) without; /* services that a selected build is linked without */
-  TN_VEC(gen_extension) extensions;
+  TN_VEC(gen_device_table) drivers, device_kernels;
   TN_VEC(gen_program) programs;
   TN_VEC(gen_function) functions;
   TN_VEC(gen_known) known;

@@ -158,21 +158,21 @@ static void parse_format(gen *g, const gen_node *entry, const char *family) {
 static void parse_driver(gen *g, const gen_node *entry, const char *family) {
   static const char *const keys[] = {"driver", "descriptor", "doc", NULL};
   if (!gen_check_keys(g, entry, "a driver", keys)) return;
-  gen_extension e = {.at = entry, .family = family, .extension = "device.v0"};
+  gen_device_table e = {.at = entry, .family = family};
   e.name = gen_str_at(g, entry, "driver", true);
   e.descriptor = gen_function_at(g, entry, "descriptor", GEN_DRIVER);
   if (!gen_get(entry, "descriptor")) gen_problem_add(g, entry, "the key 'descriptor' is missing");
-  if (e.name && e.descriptor) gen_push(g, &g->extensions, e);
+  if (e.name && e.descriptor) gen_push(g, &g->drivers, e);
 }
 
 static void parse_device_kernel(gen *g, const gen_node *entry, const char *family) {
   static const char *const keys[] = {"device_kernel", "descriptor", "doc", NULL};
   if (!gen_check_keys(g, entry, "a kernel of devices", keys)) return;
-  gen_extension e = {.at = entry, .family = family, .extension = "device_kernel.v0"};
+  gen_device_table e = {.at = entry, .family = family};
   e.name = gen_str_at(g, entry, "device_kernel", true);
   e.descriptor = gen_function_at(g, entry, "descriptor", GEN_DEVICE_KERNEL);
   if (!gen_get(entry, "descriptor")) gen_problem_add(g, entry, "the key 'descriptor' is missing");
-  if (e.name && e.descriptor) gen_push(g, &g->extensions, e);
+  if (e.name && e.descriptor) gen_push(g, &g->device_kernels, e);
 }
 
 static void parse_plugin(gen *g, const gen_node *entry) {

@@ -64,7 +64,7 @@ static void select_services(gen *g, tn_part_list *list) {
     if (!tn_part_list_has(list, "feature", *name, 0) && !only_runs) leave_out(g, *name);
   /* Nothing can come but what is built in, and of that no tables of devices. */
   const bool vets = tn_part_list_has(list, "service", "plugins", 0) ||
-                    tn_part_list_has(list, "service", "devices", 0) || g->extensions.n;
+                    tn_part_list_has(list, "service", "devices", 0) || g->drivers.n;
   if (!vets && !only_runs) leave_out(g, "vetting");
 }
 
@@ -79,7 +79,8 @@ bool gen_select(gen *g, const char *path) {
     select_kernels(g, &list);
     KEEP(g, &g->rewrites, &list, "rewrite");
     KEEP(g, &g->formats, &list, "format");
-    KEEP(g, &g->extensions, &list, "driver");
+    KEEP(g, &g->drivers, &list, "driver");
+    KEEP(g, &g->device_kernels, &list, "kernel");
     select_services(g, &list);
     s = tn_part_list_check(&list, diag);
   }

@@ -204,7 +204,8 @@ void gen_clear(gen *g) {
   tn_vec_free(g->a, &g->kernels);
   tn_vec_free(g->a, &g->rewrites);
   tn_vec_free(g->a, &g->formats);
-  tn_vec_free(g->a, &g->extensions);
+  tn_vec_free(g->a, &g->drivers);
+  tn_vec_free(g->a, &g->device_kernels);
   tn_vec_free(g->a, &g->functions);
   tn_arena_clear(&g->arena);
 }

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tenon/experimental/device.h"
+#include "tenon/device.h"
 
 /* ---- what we use of CUDA: version 11.4 and newer ---- */
 

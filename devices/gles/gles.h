@@ -25,7 +25,7 @@
 #include <EGL/egl.h>
 #include <GLES3/gl31.h>
 
-#include "tenon/experimental/device.h"
+#include "tenon/device.h"
 
 /* ---- what we use ---- */
 

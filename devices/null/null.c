@@ -1,7 +1,7 @@
 /* A driver to copy. It has every function that a driver needs, says what belongs in each, and sees
  * no device: nothing below count() is ever called. docs/add-a-device.md goes through it. */
 #include "null.gen.h"
-#include "tenon/experimental/device.h"
+#include "tenon/device.h"
 
 /* What each of them has to know of: replace by your API's objects. */
 typedef struct null_device {

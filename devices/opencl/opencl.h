@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tenon/experimental/device.h"
+#include "tenon/device.h"
 
 /* ---- what we use of OpenCL ---- */
 

@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "tenon/experimental/device.h"
+#include "tenon/device.h"
 
 /* What is to fail: the n-th call of its kind from now on (1 is the next); 0: none, -1: all. */
 typedef struct shadow_faults {

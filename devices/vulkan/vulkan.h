@@ -23,7 +23,7 @@
 #define VK_NO_PROTOTYPES
 #include <vulkan/vulkan_core.h>
 
-#include "tenon/experimental/device.h"
+#include "tenon/device.h"
 
 /* ---- what we use of Vulkan ---- */
 

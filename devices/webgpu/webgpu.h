@@ -19,7 +19,7 @@
 #include <stdbool.h>
 
 #include "api.h"
-#include "tenon/experimental/device.h"
+#include "tenon/device.h"
 
 /* TN_ERR_NOT_FOUND: there is no library, or one of another version. Any thread. */
 tn_status webgpu_load(const tn_device_call *c, webgpu_api *out_api);

@@ -19,6 +19,7 @@ typedef enum abi_kind {
   ABI_MEMBER,   /* name "tn_op.infer", type: its type, or its signature */
   ABI_CONST,    /* an enumerator */
   ABI_VALUE,    /* a macro with a value, or such a macro at an argument: "TN_MASK(8)" */
+  ABI_TEXT,     /* a macro that is a text, type: without its quotes */
   ABI_MACRO,    /* any other macro; type: its parameters */
   ABI_TYPE,     /* a typedef */
   ABI_FUNCTION, /* a declared function */

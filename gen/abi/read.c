@@ -10,8 +10,8 @@
 #include "abi.h"
 #include "base/file.h"
 
-const char *const abi_kind_words[ABI_KINDS] = {"struct", "member", "const",   "value",
-                                               "macro",  "type",   "function"};
+const char *const abi_kind_words[ABI_KINDS] = {"struct", "member", "const", "value",
+                                               "text",   "macro",  "type",  "function"};
 
 typedef struct tokens {
   const char *at[ABI_TOKENS];
@@ -270,6 +270,11 @@ static void read_macro(abi_header *h, char *line) {
   for (int64_t k = 0; k < h->decls.n; k++)
     if (!strcmp(h->decls.data[k].name, name)) return; /* other branch of an #if */
   if (!*body && !function) return;                    /* the guard */
+  if (*body == '"') {
+    declare(h, ABI_TEXT, name,
+            need(tn_arena_strn(&h->arena, body + 1, (int64_t)strcspn(body + 1, "\""))));
+    return;
+  }
   const bool table = *body == '{' || *body == '_' || strstr(body, "static ") ||
                      strstr(body, "->") || strstr(body, "TN_TABLE(") || strstr(body, "(void)");
   if (table || !strcmp(body, "TN_EXPORT") || (function && strstr(body, "sizeof"))) {

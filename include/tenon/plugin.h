@@ -2,10 +2,11 @@
  *
  * This header is all that a plug-in of operators and kernels needs: it includes only stddef.h and
  * stdint.h, and a plug-in links nothing of Tenon. What rewrites, lowerings and model formats need
- * besides stands in tenon/graph.h. A plug-in exports one function, tn_plugin_query, which returns
- * read-only tables; every service of the host comes in through a table of functions (tn_host). The
- * parts that ship with Tenon use these same headers, and have no means that others lack.
- * docs/abi.md says how they grow.
+ * besides stands in tenon/graph.h, drivers and kernels of devices in tenon/device.h, vendors'
+ * compilers and dispatchers in tenon/accelerator.h. A plug-in exports one function,
+ * tn_plugin_query, which returns read-only tables; every service of the host comes in through a
+ * table of functions (tn_host). The parts that ship with Tenon use these same headers, and have no
+ * means that others lack. docs/abi.md says how they grow.
  *
  * Rules that hold wherever a comment does not say otherwise:
  *  - Growth. Every struct begins with tn_head, which says how long it is, and members are only ever
@@ -207,6 +208,12 @@ typedef struct tn_graph tn_graph;         /* opaque */
 typedef struct tn_graph_api tn_graph_api; /* what can be done with one */
 typedef struct tn_rewrite tn_rewrite;
 typedef struct tn_format tn_format;
+/* Of tenon/device.h and tenon/accelerator.h; likewise. */
+typedef struct tn_device_info tn_device_info;
+typedef struct tn_device_driver tn_device_driver;
+typedef struct tn_device_kernel tn_device_kernel;
+typedef struct tn_compiler tn_compiler;
+typedef struct tn_dispatcher tn_dispatcher;
 
 /* Element-wise work fused onto output 0 of a kernel, applied in order to every element y. Later
  * versions add kinds: refuse what you do not know. */
@@ -284,6 +291,7 @@ typedef struct tn_call {
   void *worker_scratch; /* worker w owns worker_scratch_bytes from worker_scratch + w*that */
   uint64_t state_bytes, scratch_bytes;
   uint64_t worker_scratch_bytes; /* what plan() asked for, rounded up to 64 */
+  const tn_device_info *device;  /* what the kernel is to run on; NULL: the CPU */
 } tn_call;
 
 /* Instruction sets. In tn_kernel.isa all bits set are needed, and 0 runs on any machine that Tenon
@@ -384,7 +392,7 @@ typedef struct tn_kernel {
   tn_head head;
   const char *name;     /* "softmax_f32_avx512"; unique in the plug-in */
   const char *op;       /* "Softmax" (domain ai.onnx) or "com.acme::Foo" */
-  const char *device;   /* optional: "cpu", the only one there is */
+  const char *device;   /* optional: "cpu"; of a tn_device_kernel: see there */
   int32_t since, until; /* operator versions served; 0: open at that end */
   uint64_t isa;         /* TN_ISA_... that it needs */
   uint64_t flags;       /* TN_KERNEL_... */
@@ -637,7 +645,7 @@ typedef struct tn_option {
   const char *key, *value;
 } tn_option;
 
-/* Something unstable that a plug-in offers: looked for by name and version, "compiler.v0". The
+/* Something unstable that a plug-in offers: looked for by name and version, "emit_c.v0". The
  * table begins with tn_head; its struct stands in a header of tenon/experimental/ and is not kept
  * stable: a change that is no append gets a new number, and old ones are never used again. Several
  * entries may have one name. A host that does not know the name leaves it alone. */
@@ -661,11 +669,16 @@ typedef struct tn_plugin {
    * and names it. NULL: nothing; what it uses of them, it looks for with TN_HAS. */
   const char *needs;
   uint32_t flags;       /* TN_PLUGIN_... */
-  uint32_t n_ops, n_kernels, n_rewrites, n_formats, n_extensions;
+  uint32_t n_ops, n_kernels, n_rewrites, n_formats;
+  uint32_t n_drivers, n_device_kernels, n_compilers, n_dispatchers, n_extensions;
   const tn_op *const *ops; /* these arrays may be NULL if their count is 0 */
   const tn_kernel *const *kernels;
   const tn_rewrite *const *rewrites;
   const tn_format *const *formats;
+  const tn_device_driver *const *drivers;
+  const tn_device_kernel *const *device_kernels;
+  const tn_compiler *const *compilers;
+  const tn_dispatcher *const *dispatchers;
   const tn_extension *const *extensions;
   /* Optional: makes one instance. The same plug-in may be loaded into several runtimes of a
    * process, so what it keeps belongs to *out_self, not to globals. host and ctx may be kept until

@@ -170,14 +170,17 @@ typedef struct tn_plugin_info {
   const char *found_by; /* origin, in words */
   const char *refused;  /* why it is not in use; NULL: in use */
   uint32_t n_ops, n_kernels, n_rewrites, n_formats;
+  uint32_t n_drivers, n_device_kernels, n_compilers, n_dispatchers, n_extensions;
+  uint32_t origin;    /* TN_ORIGIN_... */
   const char *sha256; /* of the file, in hexadecimal; "" if linked in or not read */
   /* What else was decided when it was loaded, in words: why its file was trusted, which kernels of
    * others its own stand before and with which ranks, which of its parts were left out. */
   const char *const *notes;
   uint32_t n_notes;
-  uint32_t flags;                /* TN_PLUGIN_... */
-  uint32_t n_extensions, origin; /* TN_ORIGIN_... */
-  const char *offers; /* extensions, in words: "compiler.v0 'acme-npu'"; "" if there are none */
+  uint32_t flags; /* TN_PLUGIN_... */
+  /* Drivers, compilers, dispatchers and extensions, in words: "compiler 'acme-npu', emit_c.v0
+   * 'softmax'"; "" if there are none. */
+  const char *offers;
 } tn_plugin_info;
 
 /* The folders in which plug-ins were looked for, in order. Strings live as long as the runtime. */
@@ -224,7 +227,7 @@ typedef struct tn_device_entry {
   const char *stamp;    /* all that programs built for it depend on */
   const char *missing;  /* why there is none; NULL: it is there */
   uint64_t memory_bytes, max_buffer_bytes; /* 0: not known */
-  uint32_t flags;                          /* TN_DEVICE_... of tenon/experimental/device.h */
+  uint32_t flags;                          /* TN_DEVICE_... of tenon/device.h */
   uint32_t reserved;
   const char *compiler; /* that makes modules for it; "": its driver has kernels */
 } tn_device_entry;

@@ -139,7 +139,7 @@ const char *gemm_mma_gpu_refuse(const tn_call *call) { return refuse(call, GEMM)
 /* Do the groups of a cluster add up the parts? */
 static bool is_clustered(const tn_call *call, const tn_gpu_tiles *t) {
   enum { SMALL = 64 };
-  const tn_device_info *info = tn_gpu_device(call);
+  const tn_device_info *info = call->device;
   return info && info->flags & TN_DEVICE_CLUSTERS && t->high == SMALL && t->parts > 1;
 }
 

@@ -2,9 +2,8 @@
  * dispatcher that runs what it makes of them. */
 #include "acme.h"
 
-TN_TABLE(tn_extension, compiler, .name = TN_COMPILER_EXTENSION, .table = &acme_compiler);
-TN_TABLE(tn_extension, dispatcher, .name = TN_DISPATCHER_EXTENSION, .table = &acme_dispatcher);
-TN_LIST(const tn_extension *, extensions, &compiler, &dispatcher);
+TN_LIST(const tn_compiler *, compilers, &acme_compiler);
+TN_LIST(const tn_dispatcher *, dispatchers, &acme_dispatcher);
 
-TN_PLUGIN(.name = "acme", .version = "1.0", .license = "Apache-2.0",
-          TN_SET(extensions, extensions));
+TN_PLUGIN(.name = "acme", .version = "1.0", .license = "Apache-2.0", TN_SET(compilers, compilers),
+          TN_SET(dispatchers, dispatchers));

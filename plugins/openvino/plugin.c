@@ -1,9 +1,8 @@
 /* The accelerator openvino: what its plug-in offers. */
 #include "ov.h"
 
-TN_TABLE(tn_extension, compiler, .name = TN_COMPILER_EXTENSION, .table = &ov_compiler);
-TN_TABLE(tn_extension, dispatcher, .name = TN_DISPATCHER_EXTENSION, .table = &ov_dispatcher);
-TN_LIST(const tn_extension *, extensions, &compiler, &dispatcher);
+TN_LIST(const tn_compiler *, compilers, &ov_compiler);
+TN_LIST(const tn_dispatcher *, dispatchers, &ov_dispatcher);
 
 TN_PLUGIN(.name = "openvino", .version = "1.0", .license = "Apache-2.0", .flags = TN_PLUGIN_THREADS,
-          TN_SET(extensions, extensions));
+          TN_SET(compilers, compilers), TN_SET(dispatchers, dispatchers));

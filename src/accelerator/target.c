@@ -56,10 +56,9 @@ static tn_status write_graph(void *ctx, const tn_graph *graph, const char *forma
   return status;
 }
 
-static const tn_graph_bytes graph_bytes = {TN_HEAD(tn_graph_bytes), write_graph};
-
 static const void *get_extension(void *ctx, const char *name) {
-  return ctx && name && !strcmp(name, TN_GRAPH_BYTES_EXTENSION) ? &graph_bytes : NULL;
+  (void)ctx, (void)name;
+  return NULL;
 }
 
 static const tn_host accelerator_host = {.head = TN_HEAD(tn_host),
@@ -77,7 +76,8 @@ void tn_accelerator_talk_open(tn_accelerator_talk *t, const tn_accelerator *x,
                                   .host = &accelerator_host,
                                   .ctx = t,
                                   .self = owner->self,
-                                  .target = &x->target};
+                                  .target = &x->target,
+                                  .write_graph = write_graph};
 }
 
 tn_status tn_accelerator_answer(tn_accelerator_talk *t, tn_status answer) {

@@ -136,12 +136,8 @@ static tn_status fill(void *ctx, const tn_binding *to, uint32_t word) {
 }
 
 static tn_status record(kernel_recorder *r) {
-  const tn_recorder recorder = {.head = TN_HEAD(tn_recorder),
-                                .ctx = r,
-                                .device = &r->device->info,
-                                .dispatch = dispatch,
-                                .copy = copy,
-                                .fill = fill};
+  const tn_recorder recorder = {
+      .head = TN_HEAD(tn_recorder), .ctx = r, .dispatch = dispatch, .copy = copy, .fill = fill};
   tn_recorder passed = recorder;
   char text[TN_ANSWER_TEXT];
   const tn_status status = tn_answer_status(r->kernel->record(r->call, &passed), text, sizeof text);

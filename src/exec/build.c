@@ -157,6 +157,10 @@ static bool is_dynamic(const tn_setup *s, const tn_step *step) {
   return false;
 }
 
+static const tn_device_info *device_info(const tn_frame *f, const tn_step *step) {
+  return step->device ? &f->planner->devices[step->device->device - 1]->info : NULL;
+}
+
 static tn_status build_task(tn_frame *f, tn_setup *s, const tn_step *step, tn_task *task) {
   task->frame = f;
   task->step = step;
@@ -179,7 +183,8 @@ static tn_status build_task(tn_frame *f, tn_setup *s, const tn_step *step, tn_ta
       .state = step->state,
       .state_bytes = step->choice->plan.state_bytes,
       .scratch_bytes = step->choice->plan.scratch_bytes,
-      .worker_scratch_bytes = worker_scratch_unit(step)};
+      .worker_scratch_bytes = worker_scratch_unit(step),
+      .device = device_info(f, step)};
   tn_status status = build_arguments(s, step, &task->call);
   if (!status) status = build_children(s, step, task);
   if (!status) status = build_watch(s, step, task);

@@ -94,10 +94,8 @@ static tn_status host_needs_data(void *ctx, uint32_t input) {
 }
 
 static const void *host_get_extension(void *ctx, const char *name) {
-  const tn_task *t = ctx;
-  const tn_device_step *on = t->step->device;
-  if (!on || strcmp(name, TN_DEVICE_INFO_EXTENSION)) return NULL;
-  return &t->frame->planner->devices[on->device - 1]->info;
+  (void)ctx, (void)name;
+  return NULL;
 }
 
 /* ---- outputs ---- */

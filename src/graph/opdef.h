@@ -5,8 +5,8 @@
 #include <stdatomic.h>
 
 #include "graph/schema.h"
-#include "tenon/experimental/accelerator.h"
-#include "tenon/experimental/device.h"
+#include "tenon/accelerator.h"
+#include "tenon/device.h"
 #include "tenon/graph.h"
 
 typedef struct tn_part_owner { /* a loaded plug-in, as its parts see it */

@@ -110,7 +110,6 @@ typedef struct tn_call_frame {
   const tn_planner *planner;
   tn_graph *graph;
   int32_t node;
-  const void *device_info;     /* tn_device_info of the device that is tried; NULL: the CPU */
   uint32_t needed_input;       /* set by host->needs_data; UINT32_MAX: none */
   const char *subgraph_reason; /* why host->subgraph_infer failed last; NULL */
   tn_graph **bodies;           /* by subgraph: what takes its place (subgraph_infer); NULL: none */

@@ -150,9 +150,11 @@ typedef struct tn_vet {
   tn_diag *diag;
   tn_status status; /* of the first breach */
   int32_t n_breaches;
+  bool is_starved;      /* memory ran out: what is found from then on may come of that */
   bool ops_are_missing; /* an operator of this plug-in was refused */
   const char *where;    /* "plug-in 'acme'", or its path while the name is not known */
   tn_map names;         /* of kernels that were seen */
+  tn_text offers;       /* info.offers */
   /* What is looked at. There are thousands, so they become text only where there is something to
    * say: "op 'com.acme::Foo' since 3", or "op 7" while there is no name; kind NULL: the plug-in. */
   const char *kind, *domain, *name;
@@ -238,18 +240,18 @@ bool tn_vet_left_out(const tn_vet *v, const char *domain, const char *name, tn_v
 void tn_vet_kernels(tn_vet *v);
 void tn_vet_rewrites(tn_vet *v);
 void tn_vet_formats(tn_vet *v);
-void tn_vet_extensions(tn_vet *v);
+void tn_vet_drivers(tn_vet *v);
+void tn_vet_device_kernels(tn_vet *v);
 /* The row of a kernel that programs do: it joins those of the plug-in, for which tn_vet_kernels has
  * kept room. programs: the host's copy of the rest. */
 bool tn_vet_device_row(tn_vet *v, const void *raw, const tn_device_kernel *programs);
-/* vet_device.c: tables of device.v0 and device_kernel.v0. *out_name: what is listed. */
-bool tn_vet_driver(tn_vet *v, const void *raw, const char **out_name);
-bool tn_vet_device_kernel(tn_vet *v, const void *raw, const char **out_name);
+void tn_vet_compilers(tn_vet *v);
+void tn_vet_dispatchers(tn_vet *v);
+void tn_vet_extensions(tn_vet *v);
+/* The table of TN_EMIT_C_EXTENSION. *out_name: what is listed. */
 bool tn_vet_emitter(tn_vet *v, const void *raw, const char **out_name);
-
-/* vet_accelerator.c: tables of compiler.v1 and dispatcher.v1. */
-bool tn_vet_compiler(tn_vet *v, const void *raw, const char **out_name);
-bool tn_vet_dispatcher(tn_vet *v, const void *raw, const char **out_name);
+/* Adds to what the plug-in offers besides operators, kernels, rewrites and formats. */
+void tn_vet_offer(tn_vet *v, const char *what, const char *name);
 
 /* Notes that this plug-in cannot be without the owner of `owner`. */
 void tn_vet_need(tn_vet *v, const tn_part_owner *owner);

@@ -37,6 +37,8 @@ bool tn_vet_fail(tn_vet *v, tn_status code, const char *member, const char *form
   vsnprintf(rule, sizeof rule, format, args);
   va_end(args);
   if (!v->status) v->status = code;
+  if (v->is_starved) return v->n_breaches++, false;
+  v->is_starved = code == TN_ERR_MEMORY;
   if (++v->n_breaches == MAX_BREACHES + 1)
     tn_diag_add(v->diag, TN_DIAG_ERROR, "%s: more breaches of rules follow", v->where);
   if (v->n_breaches > MAX_BREACHES) return false;

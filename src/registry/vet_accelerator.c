@@ -80,44 +80,49 @@ static bool keep_targets(tn_vet *v, tn_compiler *c) {
   return ok;
 }
 
-bool tn_vet_compiler(tn_vet *v, const void *raw, const char **out_name) {
-  tn_plug *plug = v->plug;
-  tn_compilerdef *def = tn_vet_alloc(v, 1, sizeof *def);
-  if (!def) return false;
-  tn_compiler *c = &def->compiler;
-  def->owner = &plug->owner;
+static bool vet_compiler(tn_vet *v, const void *raw, tn_compiler *c) {
   if (!tn_vet_struct(v, raw, TN_UPTO(tn_compiler, release), sizeof *c, c)) return false;
   bool ok = tn_vet_named(v, "compiler", c, compiler_members, COUNT(compiler_members));
   if (!c->n_targets) ok = tn_vet_fail(v, TN_ERR_INVALID, "targets", "must be given: it has none");
   if (!tn_vet_table(v, "targets", c->targets, c->n_targets, TN_LIMIT_PARTS)) return false;
   ok = keep_targets(v, c) && ok;
-  if (!ok || !vet_free(v, "name", c->name, false)) return false;
-  if (!plug->compilers)
-    plug->compilers = tn_vet_alloc(v, plug->plugin.n_extensions, sizeof *plug->compilers);
-  if (!plug->compilers) return false;
-  plug->compilers[plug->n_compilers++] = def;
-  *out_name = c->name;
-  return true;
+  return ok && vet_free(v, "name", c->name, false);
 }
 
-bool tn_vet_dispatcher(tn_vet *v, const void *raw, const char **out_name) {
+void tn_vet_compilers(tn_vet *v) {
   tn_plug *plug = v->plug;
-  tn_dispatcherdef *def = tn_vet_alloc(v, 1, sizeof *def);
-  if (!def) return false;
-  tn_dispatcher *d = &def->dispatcher;
-  def->owner = &plug->owner;
-  /* what is experimental grows without a new number of the ABI: it may be shorter */
-  const uint32_t least = TN_UPTO(tn_dispatcher, run);
-  if (!tn_vet_copy(v, raw, least, sizeof *d, d) || !tn_vet_age(v, raw, least)) return false;
+  const uint32_t n = plug->plugin.n_compilers;
+  tn_compilerdef *defs = tn_vet_alloc(v, n, sizeof *defs);
+  plug->compilers = tn_vet_alloc(v, n, sizeof *plug->compilers);
+  for (uint32_t k = 0; k < n && defs && plug->compilers; k++) {
+    defs[k].owner = &plug->owner;
+    tn_vet_part(v, "compiler", k);
+    if (!vet_compiler(v, tn_vet_row(plug->plugin.compilers, k), &defs[k].compiler)) continue;
+    plug->compilers[plug->n_compilers++] = &defs[k];
+    tn_vet_offer(v, "compiler", defs[k].compiler.name);
+  }
+}
+
+static bool vet_dispatcher(tn_vet *v, const void *raw, tn_dispatcher *d) {
+  if (!tn_vet_struct(v, raw, TN_UPTO(tn_dispatcher, wait), sizeof *d, d)) return false;
   if (!tn_vet_named(v, "dispatcher", d, dispatcher_members, COUNT(dispatcher_members)))
     return false;
   if (!d->start != !d->wait)
     return tn_vet_fail(v, TN_ERR_INVALID, d->start ? "wait" : "start",
                        "must be given: it has the other half");
-  if (!plug->dispatchers)
-    plug->dispatchers = tn_vet_alloc(v, plug->plugin.n_extensions, sizeof *plug->dispatchers);
-  if (!plug->dispatchers) return false;
-  plug->dispatchers[plug->n_dispatchers++] = def;
-  *out_name = d->name;
   return true;
+}
+
+void tn_vet_dispatchers(tn_vet *v) {
+  tn_plug *plug = v->plug;
+  const uint32_t n = plug->plugin.n_dispatchers;
+  tn_dispatcherdef *defs = tn_vet_alloc(v, n, sizeof *defs);
+  plug->dispatchers = tn_vet_alloc(v, n, sizeof *plug->dispatchers);
+  for (uint32_t k = 0; k < n && defs && plug->dispatchers; k++) {
+    defs[k].owner = &plug->owner;
+    tn_vet_part(v, "dispatcher", k);
+    if (!vet_dispatcher(v, tn_vet_row(plug->plugin.dispatchers, k), &defs[k].dispatcher)) continue;
+    plug->dispatchers[plug->n_dispatchers++] = &defs[k];
+    tn_vet_offer(v, "dispatcher", defs[k].dispatcher.name);
+  }
 }

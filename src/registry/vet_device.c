@@ -51,21 +51,24 @@ static bool vet_driver_name(tn_vet *v, const char *name) {
   return true;
 }
 
-bool tn_vet_driver(tn_vet *v, const void *raw, const char **out_name) {
+static bool vet_driver(tn_vet *v, const void *raw, tn_device_driver *d) {
+  return tn_vet_struct(v, raw, TN_UPTO(tn_device_driver, program_save), sizeof *d, d) &&
+         tn_vet_named(v, "driver", d, driver_members, COUNT(driver_members)) &&
+         vet_driver_name(v, d->name);
+}
+
+void tn_vet_drivers(tn_vet *v) {
   tn_plug *plug = v->plug;
-  tn_driverdef *def = tn_vet_alloc(v, 1, sizeof *def);
-  if (!def) return false;
-  tn_device_driver *d = &def->driver;
-  def->owner = &plug->owner;
-  if (!tn_vet_struct(v, raw, TN_UPTO(tn_device_driver, wait), sizeof *d, d)) return false;
-  if (!tn_vet_named(v, "driver", d, driver_members, COUNT(driver_members))) return false;
-  if (!vet_driver_name(v, d->name)) return false;
-  if (!plug->drivers)
-    plug->drivers = tn_vet_alloc(v, plug->plugin.n_extensions, sizeof *plug->drivers);
-  if (!plug->drivers) return false;
-  plug->drivers[plug->n_drivers++] = def;
-  *out_name = d->name;
-  return true;
+  const uint32_t n = plug->plugin.n_drivers;
+  tn_driverdef *defs = tn_vet_alloc(v, n, sizeof *defs);
+  plug->drivers = tn_vet_alloc(v, n, sizeof *plug->drivers);
+  for (uint32_t k = 0; k < n && defs && plug->drivers; k++) {
+    defs[k].owner = &plug->owner;
+    tn_vet_part(v, "driver", k);
+    if (!vet_driver(v, tn_vet_row(plug->plugin.drivers, k), &defs[k].driver)) continue;
+    plug->drivers[plug->n_drivers++] = &defs[k];
+    tn_vet_offer(v, "driver", defs[k].driver.name);
+  }
 }
 
 /* ---- kernels ---- */
@@ -101,9 +104,8 @@ static bool vet_program(tn_vet *v, const void *raw) {
   return ok;
 }
 
-bool tn_vet_device_kernel(tn_vet *v, const void *raw, const char **out_name) {
-  tn_device_kernel *k = tn_vet_alloc(v, 1, sizeof *k);
-  if (!k || !tn_vet_struct(v, raw, TN_UPTO(tn_device_kernel, record), sizeof *k, k)) return false;
+static bool vet_device_kernel(tn_vet *v, const void *raw, tn_device_kernel *k) {
+  if (!tn_vet_struct(v, raw, TN_UPTO(tn_device_kernel, record), sizeof *k, k)) return false;
   if (!k->kernel) return tn_vet_fail(v, TN_ERR_INVALID, "kernel", "must be given");
   if (!tn_vet_members(v, k, kernel_members, COUNT(kernel_members))) return false;
   if (!k->n_programs)
@@ -112,7 +114,14 @@ bool tn_vet_device_kernel(tn_vet *v, const void *raw, const char **out_name) {
   bool ok = true;
   for (uint32_t i = 0; i < k->n_programs; i++)
     ok = vet_program(v, tn_vet_row(k->programs, i)) && ok;
-  if (!ok || !tn_vet_device_row(v, k->kernel, k)) return false;
-  *out_name = v->plug->kernels[v->plug->n_kernels - 1]->def.kernel.name;
-  return true;
+  return ok && tn_vet_device_row(v, k->kernel, k);
+}
+
+void tn_vet_device_kernels(tn_vet *v) {
+  const tn_plugin *p = &v->plug->plugin;
+  tn_device_kernel *copies = tn_vet_alloc(v, p->n_device_kernels, sizeof *copies);
+  for (uint32_t k = 0; k < p->n_device_kernels && copies; k++) {
+    tn_vet_part(v, "device kernel", k);
+    (void)vet_device_kernel(v, tn_vet_row(p->device_kernels, k), &copies[k]);
+  }
 }

@@ -312,8 +312,7 @@ static void warn_of_namesakes(const tn_vet *v) {
 void tn_vet_kernels(tn_vet *v) {
   tn_plug *plug = v->plug;
   const uint32_t n = plug->plugin.n_kernels;
-  /* those of devices are extensions, and follow */
-  const uint64_t room = (uint64_t)n + plug->plugin.n_extensions;
+  const uint64_t room = (uint64_t)n + plug->plugin.n_device_kernels; /* which follow */
   plug->kernels = tn_vet_alloc(v, room, sizeof *plug->kernels);
   tn_kernel_entry *entries = tn_vet_alloc(v, n, sizeof *entries);
   if (!plug->kernels || !entries) return;

@@ -230,6 +230,10 @@ static void vet_tables(tn_vet *v) {
   vet_table(v, "kernels", p->kernels, &p->n_kernels, TN_LIMIT_PARTS);
   vet_table(v, "rewrites", p->rewrites, &p->n_rewrites, TN_LIMIT_PARTS);
   vet_table(v, "formats", p->formats, &p->n_formats, TN_LIMIT_PARTS);
+  vet_table(v, "drivers", p->drivers, &p->n_drivers, TN_LIMIT_PARTS);
+  vet_table(v, "device_kernels", p->device_kernels, &p->n_device_kernels, TN_LIMIT_PARTS);
+  vet_table(v, "compilers", p->compilers, &p->n_compilers, TN_LIMIT_PARTS);
+  vet_table(v, "dispatchers", p->dispatchers, &p->n_dispatchers, TN_LIMIT_PARTS);
   vet_table(v, "extensions", p->extensions, &p->n_extensions, TN_LIMIT_ROWS);
   v->ops_are_missing = p->n_ops != n_ops;
 }
@@ -264,6 +268,10 @@ static bool vet_descriptor(tn_vet *v, const tn_plugin *raw) {
   plug->info.n_kernels = p->n_kernels;
   plug->info.n_rewrites = p->n_rewrites;
   plug->info.n_formats = p->n_formats;
+  plug->info.n_drivers = p->n_drivers;
+  plug->info.n_device_kernels = p->n_device_kernels;
+  plug->info.n_compilers = p->n_compilers;
+  plug->info.n_dispatchers = p->n_dispatchers;
   plug->info.n_extensions = p->n_extensions;
   plug->info.flags = p->flags;
   plug->owner.is_lazy = (p->flags & TN_PLUGIN_LAZY_CONSTANTS) != 0;
@@ -276,6 +284,37 @@ static bool vet_descriptor(tn_vet *v, const tn_plugin *raw) {
   return true;
 }
 
+void tn_vet_offer(tn_vet *v, const char *what, const char *name) {
+  tn_text_add(&v->offers, "%s%s '%s'", v->offers.n ? ", " : "", what, name);
+}
+
+static void keep_offers(tn_vet *v) {
+  tn_plug *plug = v->plug;
+  const char *text = v->offers.status ? NULL : tn_arena_str(&plug->arena, tn_text_get(&v->offers));
+  if (text)
+    plug->info.offers = text;
+  else
+    tn_vet_fail(v, TN_ERR_MEMORY, NULL, "out of memory");
+}
+
+/* All tables; the order is that in which parts can speak of others. */
+static void vet_parts(tn_vet *v) {
+  tn_map_init_borrowing(&v->names, v->plug->a);
+  tn_text_init(&v->offers, v->plug->a);
+  tn_vet_ops(v);
+  tn_vet_kernels(v);
+  tn_vet_device_kernels(v);
+  tn_vet_rewrites(v);
+  tn_vet_formats(v);
+  tn_vet_drivers(v);
+  tn_vet_compilers(v);
+  tn_vet_dispatchers(v);
+  tn_vet_extensions(v);
+  keep_offers(v);
+  tn_text_free(&v->offers);
+  tn_map_free(&v->names);
+}
+
 bool tn_vet_plugin(tn_vet *v, const tn_plugin *raw) {
   tn_plugin *p = &v->plug->plugin;
   /* The members up to flavour are where they are in every version. */
@@ -284,12 +323,6 @@ bool tn_vet_plugin(tn_vet *v, const tn_plugin *raw) {
   /* The tables of another ABI cannot be read; whatever else is wrong, they can. */
   if (!tn_vet_age(v, raw, sizeof *p) || !vet_descriptor(v, raw)) return false;
   if (known) vet_name_is_free(v);
-  tn_map_init_borrowing(&v->names, v->plug->a);
-  tn_vet_ops(v);
-  tn_vet_kernels(v);
-  tn_vet_rewrites(v);
-  tn_vet_formats(v);
-  tn_vet_extensions(v);
-  tn_map_free(&v->names);
+  vet_parts(v);
   return !v->n_breaches;
 }

@@ -8,12 +8,12 @@ rm -rf "$work" && mkdir -p "$work"
 number=$(sed -n 's/^#define TN_ABI_MINOR //p' "$source/include/tenon/plugin.h")
 
 header=plugin.h # that is changed
-path_of() { [ $header = plugin.h ] && echo "$work/$1.h" || echo "$work/$1/tenon/tenon.h"; }
-change() { # NAME SED-SCRIPT...: makes the copy; one of tenon.h has a plugin.h of the next version
+path_of() { [ $header = plugin.h ] && echo "$work/$1.h" || echo "$work/$1/tenon/$header"; }
+change() { # NAME SED-SCRIPT...: makes the copy; others than plugin.h have one of the next version
   local from=$source/include/tenon/$header
   mkdir -p "$work/$1/tenon"
   sed -E "$minor" "$source/include/tenon/plugin.h" >"$work/$1/tenon/plugin.h"
-  cp "$source/include/tenon/graph.h" "$work/$1/tenon/"
+  cp "$source"/include/tenon/{graph,device,accelerator}.h "$work/$1/tenon/"
   sed -E "${@:2}" "$from" >"$(path_of "$1")"
   ! cmp -s "$from" "$(path_of "$1")" && return
   echo "$1: nothing was changed"
@@ -98,6 +98,18 @@ passes appended_dtype -e "$minor" -e 's/^  TN_DTYPE_COUNT/  TN_F3E1M1,\n&/'
 passes appended_struct -e "$minor" \
   -e 's/^typedef struct tn_option \{/typedef struct tn_new {\n  tn_head head;\n} tn_new;\n&/'
 passes later_comment -e "$minor" -e 's/Dense in its layout/Compact/'
+
+# ---- what vendors write ----
+header=device.h
+breaks driver_inserted "tn_device_driver.close: moved from offset 56 to 64, because of more" \
+  -e 's/^  void \(\*close\)\(const tn_device_call \*c, void \*device\)/  void *more;\n&/'
+breaks text "TN_LANGUAGE_HOST_KERNEL: was \`host-kernel\`, is \`cpu-kernel\`" \
+  -e "$minor" -e 's/"host-kernel"/"cpu-kernel"/'
+passes driver_appended -e 's/^\} tn_dispatch;/  const char *more;\n} tn_dispatch;/'
+header=accelerator.h
+breaks claim_retyped "tn_claim.group: was of type \`int32_t\`, is \`uint32_t\`" \
+  -e 's/^  int32_t group; /  uint32_t group; /'
+passes claim_appended -e 's/^\} tn_claim;/  const char *more;\n} tn_claim;/'
 
 # ---- tenon.h: programs hold its structs, and have its numbers and signatures built in ----
 header=tenon.h

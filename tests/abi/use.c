@@ -1,14 +1,15 @@
 /* A plug-in that uses every macro of tenon/plugin.h. It is compiled alone as each language that
  * plug-ins may be written in, with warnings as errors; abi_test.c then compares what they think the
  * header says. ABI_NAME names the result. */
-#include "tenon/graph.h"
+#include "tenon/accelerator.h"
+#include "tenon/device.h"
 
 #include "facts.h"
 
 #if TN_ABI_MAJOR != 1 || TN_ABI_MINOR < 0
 #error "the versions can be asked by the preprocessor"
 #endif
-#if !defined(TENON_PLUGIN_H) || !defined(TENON_GRAPH_H)
+#if !defined(TENON_PLUGIN_H) || !defined(TENON_GRAPH_H) || !defined(TENON_DEVICE_H)
 #error "the guard is part of the header"
 #endif
 
@@ -59,8 +60,16 @@ static const tn_plugin plugin = {TN_HEAD(tn_plugin),
                                  0,
                                  0,
                                  0,
+                                 0,
+                                 0,
+                                 0,
+                                 0,
                                  NULL,
                                  kernels,
+                                 NULL,
+                                 NULL,
+                                 NULL,
+                                 NULL,
                                  NULL,
                                  NULL,
                                  NULL,
@@ -111,13 +120,16 @@ TN_EXPORT const tn_plugin *ABI_NAME(abi_facts *facts);
 const tn_plugin *ABI_NAME(abi_facts *facts) {
   const tn_plugin_query_fn query = NULL;
   const int64_t sizes[] = {
-      sizeof(tn_head),      sizeof(tn_str),       sizeof(tn_tensor),      sizeof(tn_call),
-      sizeof(tn_accept),    sizeof(tn_kernel),    sizeof(tn_kernel_plan), sizeof(tn_op),
-      sizeof(tn_rewrite),   sizeof(tn_attr),      sizeof(tn_node),        sizeof(tn_graph_api),
-      sizeof(tn_host),      sizeof(tn_source),    sizeof(tn_sink),        sizeof(tn_format),
-      sizeof(tn_option),    sizeof(tn_plugin),    sizeof(tn_region),      sizeof(tn_epilogue),
-      sizeof(tn_extension), sizeof(tn_type_rule), sizeof(tn_value_sink),  sizeof(tn_function_info),
-      sizeof(query)};
+      sizeof(tn_head),          sizeof(tn_str),         sizeof(tn_tensor),
+      sizeof(tn_call),          sizeof(tn_accept),      sizeof(tn_kernel),
+      sizeof(tn_kernel_plan),   sizeof(tn_op),          sizeof(tn_rewrite),
+      sizeof(tn_attr),          sizeof(tn_node),        sizeof(tn_graph_api),
+      sizeof(tn_host),          sizeof(tn_source),      sizeof(tn_sink),
+      sizeof(tn_format),        sizeof(tn_option),      sizeof(tn_plugin),
+      sizeof(tn_region),        sizeof(tn_epilogue),    sizeof(tn_extension),
+      sizeof(tn_type_rule),     sizeof(tn_value_sink),  sizeof(tn_function_info),
+      sizeof(tn_compiler),      sizeof(tn_dispatcher),  sizeof(tn_device_driver),
+      sizeof(tn_device_kernel), sizeof(tn_device_info), sizeof(query)};
   const uint64_t values[] = {
       TN_PLAIN,
       TN_CHANNELS_LAST,

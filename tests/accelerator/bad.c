@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tenon/experimental/accelerator.h"
+#include "tenon/accelerator.h"
 #include "tenon/graph.h"
 #include "tenon/kit/tensor.h"
 
@@ -195,7 +195,6 @@ TN_TABLE(tn_compiler, bad_compiler, .name = "bad", .vendor = "Bad", .format = "b
 TN_TABLE(tn_dispatcher, bad_dispatcher, .name = "bad", .vendor = "Bad", .format = "bad",
          .open = open, .close = close_device, .load = load, .unload = unload, .port = port,
          .run = run, .stamp = stamp, .start = start, .wait = wait);
-TN_TABLE(tn_extension, compiler, .name = TN_COMPILER_EXTENSION, .table = &bad_compiler);
-TN_TABLE(tn_extension, dispatcher, .name = TN_DISPATCHER_EXTENSION, .table = &bad_dispatcher);
-TN_LIST(const tn_extension *, extensions, &compiler, &dispatcher);
-TN_PLUGIN(.name = "bad", TN_SET(extensions, extensions));
+TN_LIST(const tn_compiler *, compilers, &bad_compiler);
+TN_LIST(const tn_dispatcher *, dispatchers, &bad_dispatcher);
+TN_PLUGIN(.name = "bad", TN_SET(compilers, compilers), TN_SET(dispatchers, dispatchers));

@@ -181,8 +181,8 @@ TN_TABLE(tn_compiler, beside_compiler, .name = "beside", .vendor = "Beside", .fo
 TN_TABLE(tn_dispatcher, beside_dispatcher, .name = "beside", .vendor = "Beside", .format = "beside",
          .open = open, .close = close, .load = load, .unload = unload, .run = run, .start = start,
          .wait = wait);
-TN_TABLE(tn_extension, compiler, .name = TN_COMPILER_EXTENSION, .table = &beside_compiler);
-TN_TABLE(tn_extension, dispatcher, .name = TN_DISPATCHER_EXTENSION, .table = &beside_dispatcher);
-TN_LIST(const tn_extension *, extensions, &compiler, &dispatcher);
+TN_LIST(const tn_compiler *, compilers, &beside_compiler);
+TN_LIST(const tn_dispatcher *, dispatchers, &beside_dispatcher);
 TN_PLUGIN(.name = "beside", .version = "1.0", .license = "Apache-2.0", .flags = TN_PLUGIN_THREADS,
-          TN_SET(ops, ops), TN_SET(kernels, kernels), TN_SET(extensions, extensions));
+          TN_SET(ops, ops), TN_SET(kernels, kernels), TN_SET(compilers, compilers),
+          TN_SET(dispatchers, dispatchers));

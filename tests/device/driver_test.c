@@ -113,11 +113,9 @@ static void test_copies(void **state) {
 
 static const tn_program *find_program(const char *kernel, uint32_t index) {
   const tn_plugin *all = tn_builtin_query(TN_ABI_MAJOR, TN_ABI_MINOR);
-  for (uint32_t k = 0; k < all->n_extensions; k++) {
-    const tn_extension *e = all->extensions[k];
-    const tn_device_kernel *one = e->table;
-    if (!strcmp(e->name, TN_DEVICE_KERNEL_EXTENSION) && !strcmp(one->kernel->name, kernel))
-      return one->programs[index];
+  for (uint32_t k = 0; k < all->n_device_kernels; k++) {
+    const tn_device_kernel *one = all->device_kernels[k];
+    if (!strcmp(one->kernel->name, kernel)) return one->programs[index];
   }
   fail_msg("there is no kernel %s", kernel);
   return NULL;
@@ -286,11 +284,8 @@ static void test_no_group(void **state) {
 
 static const tn_device_driver *find_driver(const char *name) {
   const tn_plugin *all = tn_builtin_query(TN_ABI_MAJOR, TN_ABI_MINOR);
-  for (uint32_t k = 0; k < all->n_extensions; k++) {
-    const tn_device_driver *one = all->extensions[k]->table;
-    if (!strcmp(all->extensions[k]->name, TN_DEVICE_EXTENSION) && !strcmp(one->name, name))
-      return one;
-  }
+  for (uint32_t k = 0; k < all->n_drivers; k++)
+    if (!strcmp(all->drivers[k]->name, name)) return all->drivers[k];
   return NULL;
 }
 

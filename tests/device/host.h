@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tenon/experimental/device.h"
+#include "tenon/device.h"
 
 static char said[512]; /* the last error */
 

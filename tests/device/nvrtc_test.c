@@ -72,13 +72,8 @@ static void compile_all(const tn_program *p) {
 
 /* Kernels of a family share their programs. */
 static bool is_done(const tn_plugin *all, uint32_t k) {
-  const tn_device_kernel *kernel = all->extensions[k]->table;
-  for (uint32_t i = 0; i < k; i++) {
-    const tn_device_kernel *other = all->extensions[i]->table;
-    if (!strcmp(all->extensions[i]->name, TN_DEVICE_KERNEL_EXTENSION) &&
-        other->programs == kernel->programs)
-      return true;
-  }
+  for (uint32_t i = 0; i < k; i++)
+    if (all->device_kernels[i]->programs == all->device_kernels[k]->programs) return true;
   return false;
 }
 
@@ -88,9 +83,8 @@ int main(void) {
     printf("skipped: %s (PyPI has it as nvidia-cuda-nvrtc-cu12)\n", said);
     return 77;
   }
-  for (uint32_t k = 0; k < all->n_extensions; k++) {
-    const tn_device_kernel *kernel = all->extensions[k]->table;
-    if (strcmp(all->extensions[k]->name, TN_DEVICE_KERNEL_EXTENSION)) continue;
+  for (uint32_t k = 0; k < all->n_device_kernels; k++) {
+    const tn_device_kernel *kernel = all->device_kernels[k];
     if (is_done(all, k)) continue;
     for (uint32_t i = 0; i < kernel->n_programs; i++) compile_all(kernel->programs[i]);
   }

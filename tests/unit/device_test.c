@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "count_memory.h"
-#include "tenon/experimental/device.h"
+#include "tenon/device.h"
 #include "tenon/tenon.h"
 
 extern const tn_device_driver shadow_driver; /* devices/shadow */
@@ -260,8 +260,8 @@ static void test_steady(void **state) {
 static tn_device_driver driver;
 static tn_kernel row;
 static tn_device_kernel kernel;
-static tn_extension extension, second;
-static const tn_extension *const extensions[] = {&extension, &second};
+static const tn_device_driver *const drivers[] = {&driver};
+static const tn_device_kernel *const kernels[] = {&kernel};
 static tn_plugin plugin;
 static const tn_plugin *query(uint32_t major, uint32_t minor) {
   (void)major, (void)minor;
@@ -273,19 +273,20 @@ static tn_status record(const tn_call *call, tn_recorder *recorder) {
   return TN_ERR_UNSUPPORTED;
 }
 
-static void offer(const char *name, const void *table) {
-  extension = (tn_extension){TN_HEAD(tn_extension), name, table};
+static void offer(uint32_t n_drivers, uint32_t n_kernels) {
   plugin = (tn_plugin){.head = TN_HEAD(tn_plugin),
                        .name = "ghosts",
                        .flavour = TN_FLAVOUR,
-                       .n_extensions = 1,
-                       .extensions = extensions};
+                       .n_drivers = n_drivers,
+                       .n_device_kernels = n_kernels,
+                       .drivers = drivers,
+                       .device_kernels = kernels};
 }
 
 static void reset_driver(void) {
   driver = shadow_driver;
   driver.name = "ghost";
-  offer(TN_DEVICE_EXTENSION, &driver);
+  offer(1, 0);
 }
 
 static void reset_kernel(void) {
@@ -307,7 +308,7 @@ static void reset_kernel(void) {
                               .programs = programs,
                               .n_programs = 1,
                               .record = record};
-  offer(TN_DEVICE_KERNEL_EXTENSION, &kernel);
+  offer(0, 1);
 }
 
 static void expect_refused(const char *reason) {
@@ -411,7 +412,7 @@ static struct {
 static tn_status record_relu(const tn_call *call, tn_recorder *r) {
   static const int64_t groups = GROUPS;
   const uint32_t n = (uint32_t)tn_tensor_elements(call->inputs[0]);
-  const tn_device_info *info = call->host->get_extension(call->ctx, TN_DEVICE_INFO_EXTENSION);
+  const tn_device_info *info = call->device;
   const tn_binding x = {.head = TN_HEAD(tn_binding), .kind = TN_BIND_INPUT};
   const tn_binding y = {.head = TN_HEAD(tn_binding), .kind = TN_BIND_OUTPUT};
   const tn_binding temp = {.head = TN_HEAD(tn_binding),
@@ -428,7 +429,7 @@ static tn_status record_relu(const tn_call *call, tn_recorder *r) {
                          .params = &n};
   how.n_records++;
   if (how.fails) return (call->host->fail)(call->ctx, TN_ERR_UNSUPPORTED, "not on a Monday");
-  if (!info || info->offset_alignment != r->device->offset_alignment) return TN_ERR_INTERNAL;
+  if (!info || info->offset_alignment == 0) return TN_ERR_INTERNAL;
   tn_status status = r->fill(r->ctx, &temp, 0);
   if (!status) status = r->dispatch(r->ctx, &d);
   return status ? status : r->copy(r->ctx, &temp, &y);
@@ -459,8 +460,7 @@ static void offer_relu(void) {
   kernel.programs = programs;
   reset_driver();
   driver.languages = TN_LANGUAGE_HOST_FUNCTION;
-  second = (tn_extension){TN_HEAD(tn_extension), TN_DEVICE_KERNEL_EXTENSION, &kernel};
-  plugin.n_extensions = 2;
+  offer(1, 1);
   memset(&how, 0, sizeof how);
 }
 

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "registry/registry.h"
-#include "tenon/experimental/accelerator.h"
+#include "tenon/accelerator.h"
 
 #define UNUSED __attribute__((unused))
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
@@ -76,6 +76,8 @@ typedef struct world {
   tn_compiler compiler;
   tn_dispatcher dispatcher;
   tn_plugin plugin;
+  const tn_compiler *compilers[MANY];
+  const tn_dispatcher *dispatchers[MANY];
   const tn_extension *extensions[MANY];
   const tn_target *targets[1];
   const tn_type_rule *rules[MANY];
@@ -87,7 +89,7 @@ typedef struct world {
   const char *cases[MANY];
 } world;
 
-/* The first two extensions; the plug-in offers them where a test counts them. */
+/* The plug-in offers them where a test counts them. */
 static UNUSED void world_init_accelerator(world *w) {
   w->target = (tn_target){TN_HEAD(tn_target), "npu-2", "npu", NULL};
   w->targets[0] = &w->target;
@@ -110,11 +112,13 @@ static UNUSED void world_init_accelerator(world *w) {
                                   .unload = any_close,
                                   .run = any_dispatch};
   for (int k = 0; k < MANY; k++) {
-    w->extension[k] = (tn_extension){TN_HEAD(tn_extension), "compiler.v1", &w->compiler};
+    w->compilers[k] = &w->compiler;
+    w->dispatchers[k] = &w->dispatcher;
+    w->extension[k] = (tn_extension){TN_HEAD(tn_extension), "profiler.v12", &w->target};
     w->extensions[k] = &w->extension[k];
   }
-  w->extension[1].name = TN_DISPATCHER_EXTENSION;
-  w->extension[1].table = &w->dispatcher;
+  w->plugin.compilers = w->compilers;
+  w->plugin.dispatchers = w->dispatchers;
   w->plugin.extensions = w->extensions;
 }
 

@@ -59,9 +59,9 @@ static void test_newer_and_longer(void **state) {
   X(extension_null, "plug-in 'acme', extension 1, member head: is NULL", \
     w->plugin.n_extensions = 2, w->extensions[1] = NULL) \
   X(compiler_target, "compiler 'acme-npu', member hardware: is 'n p u', but names are made", \
-    w->plugin.n_extensions = 1, w->target.hardware = "n p u") \
+    w->plugin.n_compilers = 1, w->target.hardware = "n p u") \
   X(dispatcher_run, "dispatcher 'acme-npu', member run: must be given", \
-    w->plugin.n_extensions = 2, w->dispatcher.run = NULL) \
+    w->plugin.n_dispatchers = 1, w->dispatcher.run = NULL) \
   X(op_null, "plug-in 'acme', op 0, member head: is NULL", w->ops[0] = NULL) \
   X(op_schema_syntax, "plug-in 'acme', op 'com.acme::Scale' since 1, member schema", \
     w->op[0].schema = "(Tensor X -> Tensor Y") \

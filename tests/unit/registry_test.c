@@ -475,19 +475,22 @@ static void test_notify(void **state) {
   assert_string_equal(events, "A?2");
 }
 
-static void test_extensions(void **state) {
+static void test_offers(void **state) {
   fixture *f = *state;
-  f->w.plugin.n_extensions = 4;
+  f->w.plugin.n_compilers = 2;
+  f->w.plugin.n_dispatchers = 1;
+  f->w.plugin.n_extensions = 1;
   f->w.plugin.flags = TN_PLUGIN_THREADS;
-  f->w.extension[2].name = "profiler.v12";
-  f->w.extension[2].table = &f->w.target;
   assert_added(f, &f->w.plugin); /* two compilers are fine */
   const tn_plugin_info info = info_at(f, 0);
-  assert_int_equal(info.n_extensions, 4);
+  assert_int_equal(info.n_compilers, 2);
+  assert_int_equal(info.n_dispatchers, 1);
+  assert_int_equal(info.n_drivers, 0);
+  assert_int_equal(info.n_extensions, 1);
   assert_int_equal(info.flags, TN_PLUGIN_THREADS);
   assert_string_equal(info.offers,
-                      "compiler.v1 'acme-npu', dispatcher.v1 'acme-npu', profiler.v12 (not known "
-                      "to this host), compiler.v1 'acme-npu'");
+                      "compiler 'acme-npu', compiler 'acme-npu', dispatcher 'acme-npu', "
+                      "profiler.v12 (not known to this host)");
 }
 
 static void test_vetting_comes_before_init(void **state) {
@@ -616,7 +619,7 @@ int main(void) {
       TEST(test_init_and_shutdown),
       TEST(test_init_fails),
       TEST(test_notify),
-      TEST(test_extensions),
+      TEST(test_offers),
       TEST(test_vetting_comes_before_init),
       TEST(test_info_fits_the_caller),
       TEST(test_out_of_memory),

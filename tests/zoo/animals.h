@@ -299,11 +299,11 @@ ANIMAL(DESCRIPTOR, plugin_needs_unknown, LOAD, "it needs what this host does not
   "plug-in 'zoo', member needs: asks for 'tn_host.teleport', which this host (ABI *) does not have",
   plugin.needs = "tn_host.teleport")
 ANIMAL(DESCRIPTOR, extension_version, LOAD, "an extension whose name has no version",
-  "plug-in 'zoo', extension 0, member name: is 'compiler', but has to end in a version, *",
-  extension[0].name = "compiler")
+  "plug-in 'zoo', extension 0, member name: is 'profiler', but has to end in a version, *",
+  extension[0].name = "profiler")
 ANIMAL(DESCRIPTOR, extension_table, LOAD, "an extension without a table",
   "plug-in 'zoo', extension 'profiler.v1', member table: must be given",
-  extension[0].name = "profiler.v1"; extension[0].table = NULL)
+  extension[0].table = NULL)
 ANIMAL(DESCRIPTOR, compiler_no_targets, LOAD, "a compiler for no machine",
   "plug-in 'zoo', compiler 'zoo-npu', member targets: must be given: it has none",
   compiler.n_targets = 0)

@@ -110,12 +110,8 @@ static const void *lead_astray(const zoo_member *m, const zoo_damage *d, const v
 static void damage(const zoo_member *m, const zoo_damage *d) {
   void *const structs[] = {&plugin, op,     rule,      cases,     kernel, accept,
                            rewrite, format, extension, &compiler, target, &dispatcher};
-  void *const rows[] = {&answer,    ops,
-                        rules,      cases,
-                        kernels,    accepts,
-                        rewrites,   formats,
-                        extensions, &extension[0].table,
-                        targets,    &extension[1].table};
+  void *const rows[] = {&answer,  ops,     rules,      cases,     kernels, accepts,
+                        rewrites, formats, extensions, compilers, targets, dispatchers};
   char *of = structs[m->owner], *at = of + m->offset;
   if (d->way == BY_SIZE) {
     ((tn_head *)(void *)of)->size = (uint32_t)d->number;

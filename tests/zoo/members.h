@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tenon/experimental/accelerator.h"
+#include "tenon/accelerator.h"
 
 typedef enum zoo_owner {
   OF_PLUGIN,
@@ -39,11 +39,10 @@ static const struct zoo_struct {
      "plug-in 'zoo', kernel 'twice_f32_c', row 0 of accepts"},
     {"rewrite", "plug-in 'zoo', rewrite 0", "plug-in 'zoo', rewrite 'twice_away'"},
     {"format", "plug-in 'zoo', format 0", "plug-in 'zoo', format 'zoo'"},
-    {"extension", "plug-in 'zoo', extension 0", "plug-in 'zoo', extension 'compiler.v1'"},
-    {"compiler", "plug-in 'zoo', extension 'compiler.v1'", "plug-in 'zoo', compiler 'zoo-npu'"},
+    {"extension", "plug-in 'zoo', extension 0", "plug-in 'zoo', extension 'profiler.v1'"},
+    {"compiler", "plug-in 'zoo', compiler 0", "plug-in 'zoo', compiler 'zoo-npu'"},
     {"target", "plug-in 'zoo', compiler 'zoo-npu'", "plug-in 'zoo', compiler 'zoo-npu'"},
-    {"dispatcher", "plug-in 'zoo', extension 'dispatcher.v1'",
-     "plug-in 'zoo', dispatcher 'zoo-npu'"}};
+    {"dispatcher", "plug-in 'zoo', dispatcher 0", "plug-in 'zoo', dispatcher 'zoo-npu'"}};
 
 typedef enum zoo_kind {
   IS_HEAD = 1,
@@ -91,6 +90,8 @@ static const zoo_member zoo_members[] = {
     ZOO_TABLE(OF_PLUGIN, tn_plugin, kernels, 65536),
     ZOO_TABLE(OF_PLUGIN, tn_plugin, rewrites, 65536),
     ZOO_TABLE(OF_PLUGIN, tn_plugin, formats, 65536),
+    ZOO_TABLE(OF_PLUGIN, tn_plugin, compilers, 65536),
+    ZOO_TABLE(OF_PLUGIN, tn_plugin, dispatchers, 65536),
     ZOO_TABLE(OF_PLUGIN, tn_plugin, extensions, 256),
     ZOO_FUNCTION(OF_PLUGIN, tn_plugin, init, false),
     ZOO_FUNCTION(OF_PLUGIN, tn_plugin, shutdown, false),
@@ -178,7 +179,9 @@ static const zoo_member zoo_members[] = {
     ZOO_FUNCTION(OF_DISPATCHER, tn_dispatcher, unload, true),
     ZOO_FUNCTION(OF_DISPATCHER, tn_dispatcher, port, false),
     ZOO_FUNCTION(OF_DISPATCHER, tn_dispatcher, run, true),
-    ZOO_FUNCTION(OF_DISPATCHER, tn_dispatcher, stamp, false)};
+    ZOO_FUNCTION(OF_DISPATCHER, tn_dispatcher, stamp, false),
+    ZOO_FUNCTION(OF_DISPATCHER, tn_dispatcher, start, false),
+    ZOO_FUNCTION(OF_DISPATCHER, tn_dispatcher, wait, false)};
 enum { ZOO_MEMBERS = sizeof zoo_members / sizeof *zoo_members };
 
 /* ---- damages ---- */
@@ -294,8 +297,7 @@ static inline bool zoo_is_animal(int product) {
   if (!(d->kinds & (int)m->kind)) return false;
   if (!m->required && (!strcmp(d->name, "missing") || !strcmp(d->name, "empty"))) return false;
   /* the others are said in other words: see animals.h */
-  const bool is_row = m->owner < OF_COMPILER ? m->owner != OF_PLUGIN : m->owner == OF_TARGET;
-  return is_row || strcmp(d->name, "null") != 0;
+  return m->owner != OF_PLUGIN || strcmp(d->name, "null") != 0;
 }
 
 /* "kernel_run_missing" */

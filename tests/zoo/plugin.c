@@ -112,7 +112,9 @@ static const char *cases[MANY] = {"X=f32[2,3]", "X=f32[4]"};
 static tn_extension extension[MANY];
 static const tn_extension *extensions[MANY];
 static tn_compiler compiler;
+static const tn_compiler *compilers[MANY];
 static tn_dispatcher dispatcher;
+static const tn_dispatcher *dispatchers[MANY];
 static tn_target target[MANY];
 static const tn_target *targets[MANY];
 static const tn_plugin *answer; /* of tn_plugin_query */
@@ -141,7 +143,7 @@ static tn_status claim_nothing(const tn_accelerator_call *call, const tn_graph *
   return TN_OK;
 }
 
-static void make_sound_extensions(void) {
+static void make_sound_accelerator(void) {
   compiler = (tn_compiler){.head = TN_HEAD(tn_compiler),
                            .name = "zoo-npu",
                            .vendor = "Zoo",
@@ -156,14 +158,13 @@ static void make_sound_extensions(void) {
   for (int k = 0; k < MANY; k++) {
     target[k] = (tn_target){TN_HEAD(tn_target), "npu-2", "npu", "1.0"};
     targets[k] = &target[k];
-    extensions[k] = &extension[k];
+    compilers[k] = &compiler;
+    dispatchers[k] = &dispatcher;
   }
-  extension[0] = (tn_extension){TN_HEAD(tn_extension), TN_COMPILER_EXTENSION, &compiler};
-  extension[1] = (tn_extension){TN_HEAD(tn_extension), TN_DISPATCHER_EXTENSION, &dispatcher};
 }
 
 static void make_sound(void) {
-  make_sound_extensions();
+  make_sound_accelerator();
   memset(endless, 'a', ENDLESS);
   for (int k = 0; k < MANY; k++) {
     rule[k] = (tn_type_rule){TN_HEAD(tn_type_rule), "T", "X,Y", TN_MASK(TN_F32) | TN_MASK(TN_F64)};
@@ -203,6 +204,8 @@ static void make_sound(void) {
     kernels[k] = &kernel[k];
     rewrites[k] = &rewrite[k];
     formats[k] = &format[k];
+    extension[k] = (tn_extension){TN_HEAD(tn_extension), "profiler.v1", rubbish};
+    extensions[k] = &extension[k];
   }
   plugin = (tn_plugin){.head = TN_HEAD(tn_plugin),
                        .name = "zoo",
@@ -214,11 +217,15 @@ static void make_sound(void) {
                        .n_kernels = 1,
                        .n_rewrites = 1,
                        .n_formats = 1,
-                       .n_extensions = 2,
+                       .n_compilers = 1,
+                       .n_dispatchers = 1,
+                       .n_extensions = 1,
                        .ops = ops,
                        .kernels = kernels,
                        .rewrites = rewrites,
                        .formats = formats,
+                       .compilers = compilers,
+                       .dispatchers = dispatchers,
                        .extensions = extensions};
   answer = &plugin;
 }

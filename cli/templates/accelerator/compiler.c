@@ -1,5 +1,5 @@
 /* @NAME@'s compiler: claims nodes of a model, and makes a module of parts of its graph. What each
- * function may read and must answer stands in <tenon/experimental/accelerator.h>. */
+ * function may read and must answer stands in <tenon/accelerator.h>. */
 #include <string.h>
 
 #include "@NAME@.h"

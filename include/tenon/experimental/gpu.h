@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "tenon/experimental/device.h"
+#include "tenon/device.h"
 #include "tenon/kit/checked.h"
 #include "tenon/kit/tensor.h"
 
@@ -105,21 +105,16 @@ static inline uint32_t tn_gpu_groups(int64_t n, int64_t per) {
   return count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
 }
 
-/* What the kernel runs on; NULL: not known. */
-static inline const tn_device_info *tn_gpu_device(const tn_call *call) {
-  return call->host->get_extension(call->ctx, TN_DEVICE_INFO_EXTENSION);
-}
-
 /* Has it many more units than processors have cores? */
 static inline bool tn_gpu_is_wide(const tn_call *call) {
-  const tn_device_info *info = tn_gpu_device(call);
+  const tn_device_info *info = call->device;
   return info && info->units >= 16;
 }
 
 /* Into how many parts, a power of two up to `most`, the work of each of n groups is to be cut, so
  * that a device has enough of them. */
 static inline int32_t tn_gpu_shares(const tn_call *call, int64_t n, int64_t most) {
-  const tn_device_info *info = tn_gpu_device(call);
+  const tn_device_info *info = call->device;
   const int64_t wanted = info ? 4 * (int64_t)info->units : 0;
   int32_t shares = 1;
   while (2 * shares <= most && shares * n < wanted) shares *= 2;
@@ -152,7 +147,7 @@ static inline tn_gpu_tiles tn_gpu_tiles_of(const tn_call *call, const int64_t m_
 static inline tn_gpu_tiles tn_gpu_tiles_mma(const tn_call *call, const int64_t m_n_k[3],
                                             int64_t batch) {
   enum { SMALL = 64, LARGE = 128, SLICE = 32 };
-  const tn_device_info *info = tn_gpu_device(call);
+  const tn_device_info *info = call->device;
   const int64_t n = tn_ceil_div(m_n_k[0], LARGE) * tn_ceil_div(m_n_k[1], LARGE) * batch;
   const int32_t size = info && n >= info->units ? LARGE : SMALL;
   return tn_gpu_tiles_of(call, m_n_k, batch, size, size, SLICE);

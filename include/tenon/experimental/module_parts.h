@@ -4,7 +4,7 @@
 #ifndef TENON_EXPERIMENTAL_MODULE_PARTS_H
 #define TENON_EXPERIMENTAL_MODULE_PARTS_H
 
-#include "tenon/experimental/accelerator.h"
+#include "tenon/accelerator.h"
 #include "tenon/graph.h"
 #include "tenon/kit/linkage.h"
 
@@ -174,11 +174,7 @@ TN_KIT_FN tn_status tn_module_of_pieces(const tn_accelerator_call *call,
 
 TN_KIT_FN tn_status tn_piece_onnx(const tn_accelerator_call *call, const tn_graph *part,
                                   tn_piece *out) {
-  const tn_graph_bytes *bytes =
-      (const tn_graph_bytes *)call->host->get_extension(call->ctx, TN_GRAPH_BYTES_EXTENSION);
-  if (!bytes)
-    return call->host->fail(call->ctx, TN_ERR_UNSUPPORTED, "the host does not write graphs");
-  return bytes->write(call->ctx, part, "onnx", &out->data, &out->size);
+  return call->write_graph(call->ctx, part, "onnx", &out->data, &out->size);
 }
 
 TN_KIT_FN const char *tn_module_piece(const tn_module *module, uint32_t k, const void **out_data,

@@ -6,7 +6,7 @@
 #define TN_PLAN_PARTITION_H
 
 #include "graph/graph.h"
-#include "tenon/experimental/accelerator.h"
+#include "tenon/accelerator.h"
 
 typedef struct tn_island {
   int32_t group;

@@ -381,7 +381,7 @@ static tn_status try_forms(gatherer *g, const tn_kerneldef *def, bool agnostic) 
   tn_candidate c = {.agnostic = agnostic};
   apply_forms(g);
   g->frame.call.self = def->owner ? def->owner->self : NULL;
-  g->frame.device_info = g->device ? &device_of(g)->info : NULL;
+  g->frame.call.device = g->device ? &device_of(g)->info : NULL;
   const char *reason = tn_kernel_match_types(def, g->n->def, &g->frame.call, g->n_formal, reasons);
   if (!reason) reason = convert_constants(g, &status);
   if (!reason && !status) status = tn_call_fetch_for(&g->frame, def->owner);

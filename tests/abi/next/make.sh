@@ -13,10 +13,15 @@ grow() { awk '
   { print }
   END { if (n < least) { print "only " n " structs grew" > "/dev/stderr"; exit 1 } }
 ' least="$2" "$source/include/tenon/$1" >"$out/$1"; }
-for header in plugin.h graph.h; do
-  grow $header $([ $header = plugin.h ] && echo 13 || echo 9)
+set -- plugin.h 13 graph.h 9 device.h 11 accelerator.h 8 # at least so many structs
+while [ $# -gt 0 ]; do
+  header=$1
+  grow "$header" "$2"
+  shift 2
   cmp -s "$out/$header" "$out/tenon/$header" || cp "$out/$header" "$out/tenon/$header"
 done
-for header in plugin.h graph.h; do "$source/scripts/abi-lock" check "$out/tenon/$header"; done
+for header in plugin graph device accelerator; do
+  "$source/scripts/abi-lock" check "$out/tenon/$header.h"
+done
 echo '"tn_host.next",' >"$out/registry/abi_names.h"
 touch "$out/stamp"

@@ -1,8 +1,5 @@
-/* Accelerators: compilers and dispatchers. EXPERIMENTAL.
- *
- * A plug-in offers them as extensions (tn_plugin.extensions) of the names below. This header is not
- * under the lock of plugin.h: what is here may change, and a change that is no append raises the
- * number in the name, so that an old plug-in is left alone and never misread.
+/* The plug-in ABI of Tenon, version 1.0: accelerators, for those who write compilers
+ * (tn_plugin.compilers) and dispatchers (tn_plugin.dispatchers).
  *
  * A compiler claims nodes of a model and turns parts of its graph into modules; a dispatcher loads
  * modules and runs them. The host does the rest: it cuts convex islands out of the claims, compiles
@@ -10,19 +7,16 @@
  * step, and lets the CPU take over what cannot be had, by the user's policy.
  *
  * The rules at the top of plugin.h hold here too: heads, growth, ownership, errors, threads.
- * docs/add-an-accelerator.md shows how to write both; accelerators/acme is one to copy.
+ * docs/add-an-accelerator.md shows how to write both; plugins/acme is one to copy.
  */
-#ifndef TENON_EXPERIMENTAL_ACCELERATOR_H
-#define TENON_EXPERIMENTAL_ACCELERATOR_H
+#ifndef TENON_ACCELERATOR_H
+#define TENON_ACCELERATOR_H
 
 #include "tenon/plugin.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-#define TN_COMPILER_EXTENSION "compiler.v1"     /* table: tn_compiler */
-#define TN_DISPATCHER_EXTENSION "dispatcher.v1" /* table: tn_dispatcher */
 
 /* ---- Both halves ----------------------------------------------------------------------------- */
 
@@ -62,25 +56,18 @@ typedef struct tn_module {
 /* The first argument of all callbacks. */
 typedef struct tn_accelerator_call {
   tn_head head;
-  const tn_host *host;     /* fail, alloc, free, graph, get_extension */
+  const tn_host *host;     /* fail, log, alloc, free, graph */
   void *ctx;               /* of host */
   void *self;              /* what the plug-in's init() answered */
   const tn_target *target; /* one of the compiler's; of dispatchers the one that is asked for, with
                               name alone where no compiler is at hand */
   const tn_option *const *options; /* none yet */
   uint32_t n_options, reserved;
+  /* partition(), compile(): writes a graph in a model format; most vendors read "onnx". The memory
+   * is of host->alloc, to be given back with host->free. ctx: of host. */
+  tn_status (*write_graph)(void *ctx, const tn_graph *graph, const char *format, void **out_data,
+                           uint64_t *out_size);
 } tn_accelerator_call;
-
-/* host->get_extension(ctx, this) in partition() and compile(): a tn_graph_bytes. */
-#define TN_GRAPH_BYTES_EXTENSION "graph_bytes.v0"
-
-/* Writes a graph in a model format: most vendors read "onnx". */
-typedef struct tn_graph_bytes {
-  tn_head head;
-  /* Memory of host->alloc, to be given back with host->free. ctx: of host. */
-  tn_status (*write)(void *ctx, const tn_graph *graph, const char *format, void **out_data,
-                     uint64_t *out_size);
-} tn_graph_bytes;
 
 /* ---- Compilers: parts of graphs become modules ----------------------------------------------- */
 
@@ -115,7 +102,7 @@ enum {
   TN_COMPILER_APART = 1
 };
 
-typedef struct tn_compiler {
+struct tn_compiler {
   tn_head head;
   const char *name; /* letters, digits and _ . - */
   const char *vendor;
@@ -142,7 +129,7 @@ typedef struct tn_compiler {
   tn_status (*compile)(const tn_accelerator_call *call, const tn_graph *const *parts,
                        uint32_t n_parts, const tn_module **out_module);
   void (*release)(const tn_accelerator_call *call, const tn_module *module);
-} tn_compiler;
+};
 
 /* ---- Dispatchers: modules run ---------------------------------------------------------------- */
 
@@ -156,7 +143,7 @@ typedef struct tn_port_memory {
 
 /* A device is opened once for each model that uses it, a program is a loaded module. A device may
  * be used by several threads at once, a program by one. */
-typedef struct tn_dispatcher {
+struct tn_dispatcher {
   tn_head head;
   const char *name; /* letters, digits and _ . - */
   const char *vendor;
@@ -186,7 +173,7 @@ typedef struct tn_dispatcher {
   tn_status (*start)(const tn_accelerator_call *call, void *program, uint32_t entry,
                      const tn_tensor *const *inputs, tn_tensor *const *outputs);
   tn_status (*wait)(const tn_accelerator_call *call, void *program, uint32_t entry);
-} tn_dispatcher;
+};
 
 #ifdef __cplusplus
 }

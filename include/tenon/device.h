@@ -1,8 +1,6 @@
-/* Devices: drivers and the kernels that run on them. EXPERIMENTAL.
- *
- * A plug-in offers them as extensions (tn_plugin.extensions) of the names below; those that ship
- * with Tenon join through the same tables. This header is not under the lock of plugin.h: what is
- * here may change, and a change that is no append raises the number in the name.
+/* The plug-in ABI of Tenon, version 1.0: devices, for those who write drivers (tn_plugin.drivers)
+ * or kernels of devices (tn_plugin.device_kernels). Those that ship with Tenon join through the
+ * same tables.
  *
  * A driver is a table of functions for one API, a device is hardware that it opened: "shadow:0".
  * The host plans: it places nodes and values, copies, keeps commands in order and puts barriers
@@ -11,8 +9,8 @@
  * The rules at the top of plugin.h hold here too: heads, growth, ownership, errors, threads.
  * docs/add-a-device.md shows how to write a driver; devices/null is one to copy.
  */
-#ifndef TENON_EXPERIMENTAL_DEVICE_H
-#define TENON_EXPERIMENTAL_DEVICE_H
+#ifndef TENON_DEVICE_H
+#define TENON_DEVICE_H
 
 /* clang-format off */
 
@@ -22,26 +20,17 @@
 extern "C" {
 #endif
 
-#define TN_DEVICE_EXTENSION "device.v0"               /* table: tn_device_driver */
-#define TN_DEVICE_KERNEL_EXTENSION "device_kernel.v0" /* table: tn_device_kernel */
-/* host->get_extension(ctx, this) of a call of a device kernel: the tn_device_info. */
-#define TN_DEVICE_INFO_EXTENSION "device_info.v0"
-
 /* ---- Devices --------------------------------------------------------------------------------- */
 
 enum {
-  TN_DEVICE_UNIFIED = 1,      /* device buffers can stay mapped: host and device share memory */
-  TN_DEVICE_SERIAL = 2,       /* one thread at a time: the host locks */
-  TN_DEVICE_SMALL_STORES = 4, /* single elements of 8 and 16 bits can be stored */
-  TN_DEVICE_F16 = 8,          /* arithmetic on f16 */
-  TN_DEVICE_DOT8 = 16,        /* products of four 8-bit numbers with a 32-bit sum */
-  TN_DEVICE_SUBGROUPS = 32,   /* sums over the lanes of a subgroup */
-  TN_DEVICE_TIMES = 64,       /* tn_device_driver.times tells when commands ran */
-  TN_DEVICE_CLUSTERS = 128    /* eight work groups next to each other read each other's memory */
+  TN_DEVICE_SERIAL = 1,       /* one thread at a time: the host locks */
+  TN_DEVICE_SMALL_STORES = 2, /* single elements of 8 and 16 bits can be stored */
+  TN_DEVICE_F16 = 4,          /* arithmetic on f16 */
+  TN_DEVICE_CLUSTERS = 8      /* eight work groups next to each other read each other's memory */
 };
 
 /* What a device is and can. The driver fills it in; 0: not known, or no limit. */
-typedef struct tn_device_info {
+struct tn_device_info {
   tn_head head;
   const char *name;            /* of the hardware, for people */
   const char *stamp;           /* all that a program binary depends on: hardware, versions */
@@ -53,13 +42,12 @@ typedef struct tn_device_info {
   uint64_t local_bytes;        /* memory of a work group */
   uint32_t max_bindings, max_params_bytes, max_group_items;
   uint32_t max_group[3], max_groups[3];
-  uint32_t subgroup_min, subgroup_max;
   uint32_t units;              /* of GPUs: what work groups run on side by side */
   /* Speed. What is 0 the host estimates. */
   double dispatch_ns, submit_ns, wait_ns;
   double bytes_per_ns, flops_per_ns, up_bytes_per_ns, down_bytes_per_ns;
   double host_kernel_speed; /* how many times as fast as on the CPU it runs "host-kernel" */
-} tn_device_info;
+};
 
 /* ---- Programs -------------------------------------------------------------------------------- */
 
@@ -95,7 +83,7 @@ typedef struct tn_host_kernel_params {
 typedef struct tn_host_function {
   tn_head head;
   void (*run)(void *const *data, const void *params, const int64_t *constants,
-              const uint32_t group[3]);
+              const uint32_t *group); /* group: three numbers */
 } tn_host_function;
 
 typedef struct tn_program {
@@ -136,14 +124,13 @@ typedef struct tn_dispatch {
 typedef struct tn_recorder {
   tn_head head;
   void *ctx; /* first argument of all its functions */
-  const tn_device_info *device;
   tn_status (*dispatch)(void *ctx, const tn_dispatch *dispatch);
   tn_status (*copy)(void *ctx, const tn_binding *from, const tn_binding *to);
   tn_status (*fill)(void *ctx, const tn_binding *to, uint32_t word);
 } tn_recorder;
 
 /* A kernel whose work is done by programs. */
-typedef struct tn_device_kernel {
+struct tn_device_kernel {
   tn_head head;
   /* The row: as for the CPU, but run is NULL, and device is a driver's name or one of its kinds. Of
    * plan(): scratch, state, in place, cost. prepare() packs on the host. */
@@ -152,7 +139,7 @@ typedef struct tn_device_kernel {
   uint32_t n_programs, reserved;
   /* Types, and data of constants, are valid. Once per plan and session. */
   tn_status (*record)(const tn_call *call, tn_recorder *recorder);
-} tn_device_kernel;
+};
 
 /* ---- Drivers --------------------------------------------------------------------------------- */
 
@@ -172,7 +159,7 @@ typedef struct tn_device_range {
 } tn_device_range;
 
 enum {
-  TN_BUFFER_DEVICE = 1,  /* for programs; the host cannot map it unless the device is unified */
+  TN_BUFFER_DEVICE = 1,  /* for programs; the host never maps it */
   TN_BUFFER_UPLOAD = 2,  /* written by the host, copied from by recordings */
   TN_BUFFER_DOWNLOAD = 3 /* copied to by recordings, read by the host */
 };
@@ -180,7 +167,7 @@ enum {
 /* Statuses: TN_ERR_MEMORY: of the device; TN_ERR_IO: the device is lost, for good;
  * TN_ERR_NOT_FOUND: there is none. Threads: a device may be used by several at once, unless it is
  * TN_DEVICE_SERIAL; a recording or queue by one. */
-typedef struct tn_device_driver {
+struct tn_device_driver {
   tn_head head;
   const char *name;      /* "vulkan": devices are vulkan:0, vulkan:1 ... */
   const char *vendor;
@@ -232,7 +219,7 @@ typedef struct tn_device_driver {
    * long as the device has this stamp: given to write() of the sink, in order. What it gives comes
    * back whole; nothing: TN_ERR_UNSUPPORTED. */
   tn_status (*program_save)(const tn_device_call *c, void *program, const tn_sink *to);
-} tn_device_driver;
+};
 
 #ifdef __cplusplus
 }
