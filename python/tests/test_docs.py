@@ -1,4 +1,4 @@
-"""The blocks of Python in docs/python.md, one after the other."""
+"""The blocks of Python in the README and in docs/python.md, one after the other."""
 
 import ast
 import re
@@ -8,11 +8,25 @@ import tenon
 from conftest import DATA, SOURCE
 
 
+def blocks_of(page):
+    return re.findall(r"^```python\n(.*?)^```", page, re.S | re.M)
+
+
+def test_readme(monkeypatch, capsys):
+    monkeypatch.chdir(SOURCE)
+    page = (SOURCE / "README.md").read_text(encoding="utf-8")
+    blocks = blocks_of(page)
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), {})
+    promised = re.findall(r"print\(.*# (.*)", "".join(blocks))
+    assert promised and capsys.readouterr().out == "\n".join(promised) + "\n"
+
+
 def test_blocks(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     shutil.copy(DATA / "net.onnx", "model.onnx")
     text = (SOURCE / "docs" / "python.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"^```python\n(.*?)^```", text, re.S | re.M)
+    blocks = blocks_of(text)
     names = {}
     for block in blocks:
         exec(compile(block, "docs/python.md", "exec"), names)
