@@ -25,10 +25,10 @@ static uint64_t scratch(const tn_call *call) {
   return (uint64_t)(shape_of(call).size + FLASH_KEYS) * sizeof(float);
 }
 
-/* The last block of rows, if it has less than FLASH_FEW, is the one whose products are dots. */
+/* The last block of rows, if it has no more than FLASH_FEW, is the one whose products are dots. */
 static int64_t dot_from(const attention *a) {
   const int64_t rows = a->heads / a->kv_heads * a->n_q, rest = rows % FLASH_ROWS;
-  return rest && rest < FLASH_FEW ? rows - rest : rows;
+  return rest && rest <= FLASH_FEW ? rows - rest : rows;
 }
 
 static void write_steps(const tn_emit *e, const attention_steps *s) {

@@ -5,7 +5,7 @@
  *
  * Keys and values are f32, f16 or bf16, where half floats are widened by the tile. Where many
  * blocks meet the same tiles, the tiles are packed before (flash_pack). Else each block packs them
- * for itself, and with less than FLASH_FEW rows nothing is packed. All is inline: a file that is
+ * for itself, and with up to FLASH_FEW rows nothing is packed. All is inline: a file that is
  * compiled for an instruction set gets code for that, and links nothing. */
 #ifndef TN_KIT_FLASH_SIMD_H
 #define TN_KIT_FLASH_SIMD_H
@@ -32,7 +32,12 @@ enum {
   FLASH_KEYS = 128,
   FLASH_FEW = 4, /* rows, of which tiles take a multiple */
   FLASH_NR = 2 * FLASH_LANES,
-  FLASH_AHEAD = 8 /* rows that are fetched before their turn */
+  FLASH_AHEAD = 8, /* rows that are fetched before their turn */
+#ifdef TN_SIMD_HEADER
+  FLASH_CHAINS = 2 /* of additions, one beside the other */
+#else
+  FLASH_CHAINS = 1
+#endif
 };
 
 typedef float flash_lanes __attribute__((vector_size(4 * FLASH_LANES), aligned(4), may_alias));
@@ -54,6 +59,7 @@ static inline flash_lanes flash_fma(flash_lanes a, flash_lanes b, flash_lanes c)
 static inline flash_lanes flash_max(flash_lanes a, flash_lanes b) { return tn_vr_max(a, b); }
 static inline float flash_top_lane(flash_lanes v) { return tn_vr_top(v); }
 static inline float flash_sum_lanes(flash_lanes v) { return tn_vr_sum(v); }
+static inline void flash_sum_few(const flash_lanes v[4], float *out) { tn_vr_sum_four(v, out); }
 #else
 static inline flash_lanes flash_all(float x) { return (flash_lanes){x, x, x, x}; }
 static inline flash_lanes flash_fma(flash_lanes a, flash_lanes b, flash_lanes c) {
@@ -72,6 +78,9 @@ static inline float flash_sum_lanes(flash_lanes v) {
   float sum = v[0];
   for (int l = 1; l < FLASH_LANES; l++) sum += v[l];
   return sum;
+}
+static inline void flash_sum_few(const flash_lanes v[4], float *out) {
+  for (int i = 0; i < 4; i++) out[i] = flash_sum_lanes(v[i]);
 }
 #endif
 
@@ -121,17 +130,18 @@ typedef struct flash_head {
   uint32_t dtype[2];
 } flash_head;
 
-/* Rows [begin, end) of a tile as f32, `step` elements apart. */
+static inline int64_t flash_bytes(uint32_t dtype) { return dtype == TN_F32 ? 4 : 2; }
+
+/* Rows [begin, end) of a tile, `step` elements apart. */
 typedef struct flash_run {
-  const float *rows;
+  const void *rows;
   int64_t step, begin, end;
+  uint32_t dtype, reserved;
 } flash_run;
 
-static inline const float *flash_run_row(const flash_run *run, int64_t j) {
-  return run->rows + (j - run->begin) * run->step;
+static inline const void *flash_run_row(const flash_run *run, int64_t j) {
+  return (const char *)run->rows + (j - run->begin) * run->step * flash_bytes(run->dtype);
 }
-
-static inline int64_t flash_bytes(uint32_t dtype) { return dtype == TN_F32 ? 4 : 2; }
 
 static inline const void *flash_row(const flash_head *h, int which, int64_t j) {
   const flash_part *p = j < h->past.n ? &h->past : &h->fresh;
@@ -145,17 +155,17 @@ static inline void flash_fetch(const void *row, int64_t bytes) {
   for (int64_t k = 0; k < bytes; k += 64) __builtin_prefetch((const char *)row + k);
 }
 
-/* Keys or values [first, first + n), n > 0, in at most two runs; room: [n][wide] for half floats.
- * The number of runs. */
+/* Keys or values [first, first + n), n > 0, in at most two runs, as f32; room: [n][wide] for half
+ * floats, NULL: they are left as they are. The number of runs. */
 static inline int flash_runs(const flash_head *h, const flash_shape *s, int which, int64_t first,
                              int64_t n, float *room, int64_t wide, flash_run runs[2]) {
   const int64_t size = s->size[which], old = tn_max_i64(0, tn_min_i64(h->past.n - first, n));
-  if (h->dtype[which] != TN_F32) {
+  if (h->dtype[which] != TN_F32 && room) {
     for (int64_t r = 0; r < n; r++) {
       if (r + FLASH_AHEAD < n) flash_fetch(flash_row(h, which, first + r + FLASH_AHEAD), 2 * size);
       tn_widen_half(h->dtype[which], flash_row(h, which, first + r), room + r * wide, size);
     }
-    runs[0] = (flash_run){room, wide, 0, n};
+    runs[0] = (flash_run){room, wide, 0, n, TN_F32, 0};
     return 1;
   }
   int count = 0;
@@ -163,7 +173,8 @@ static inline int flash_runs(const flash_head *h, const flash_shape *s, int whic
     const flash_part *p = part ? &h->fresh : &h->past;
     const int64_t begin = part ? old : 0, end = part ? n : old;
     if (begin == end) continue;
-    runs[count++] = (flash_run){flash_row(h, which, first + begin), p->step[which], begin, end};
+    runs[count++] = (flash_run){
+        flash_row(h, which, first + begin), p->step[which], begin, end, h->dtype[which], 0};
   }
   return count;
 }
@@ -269,94 +280,152 @@ static inline void flash_product(const float *a, int64_t lda, const float *b, in
   }
 }
 
-static inline float flash_dot(const float *a, const float *b, int64_t n) {
-  flash_lanes acc = flash_all(0);
-  float sum = 0;
-  int64_t k = 0;
-  for (; k + FLASH_LANES <= n; k += FLASH_LANES)
-    acc = flash_fma(flash_load(a + k), flash_load(b + k), acc);
-  for (; k < n; k++) sum += a[k] * b[k];
-  return sum + flash_sum_lanes(acc);
-}
+/* ---- keys and values that are read once, as they lie ---- */
 
-/* sums[c] += w[k] * row k of the run [c], for its keys whose weight is not 0: 0 times infinity is
- * no number. */
-static inline void flash_add_run(const flash_run *run, const float *w, int64_t n, float *sums) {
-  enum { AT_ONCE = 4 };
-  int64_t c = 0;
-  for (; c + AT_ONCE * FLASH_LANES <= n; c += AT_ONCE * FLASH_LANES) {
-    flash_lanes acc[AT_ONCE];
-    FLASH_UNROLL for (int h = 0; h < AT_ONCE; h++) acc[h] = flash_load(sums + c + h * FLASH_LANES);
-    for (int64_t k = run->begin; k < run->end; k++) {
-      const float *v = flash_run_row(run, k) + c;
-      if (w[k] == 0) continue;
-      FLASH_UNROLL for (int h = 0; h < AT_ONCE; h++) acc[h] =
-          flash_fma(flash_all(w[k]), flash_load(v + h * FLASH_LANES), acc[h]);
-    }
-    FLASH_UNROLL for (int h = 0; h < AT_ONCE; h++) * (flash_lanes *)(sums + c + h * FLASH_LANES) =
-        acc[h];
-  }
-  for (int64_t k = run->begin; k < run->end && c < n; k++) {
-    const float *v = flash_run_row(run, k);
-    if (w[k] == 0) continue;
-    for (int64_t d = c; d < n; d++) sums[d] += w[k] * v[d];
-  }
-}
-
-/* ---- half floats that are read once become f32 in registers ---- */
-
+/* With f32 in registers of the width of this interface, half floats become f32 when they are
+ * loaded. dtype is a constant wherever functions of this part are called. */
 #if defined(TN_VF_LANES) && 4 * TN_VF_LANES == TN_REGISTER_BYTES
 #define FLASH_READS_HALF
+static inline __attribute__((always_inline)) flash_lanes flash_load_as(uint32_t dtype,
+                                                                       const void *row, int64_t c) {
+  const uint16_t *half = (const uint16_t *)row + c;
+  if (dtype == TN_F32) return flash_load((const float *)row + c);
+  return (flash_lanes)(dtype == TN_F16 ? tn_vf_load_f16(half) : tn_vf_load_bf16(half));
+}
+#else
+static inline flash_lanes flash_load_as(uint32_t dtype, const void *row, int64_t c) {
+  (void)dtype;
+  return flash_load((const float *)row + c);
+}
+#endif
 
-/* dtype is a constant where these are called. */
-static inline __attribute__((always_inline)) flash_lanes flash_load_half(uint32_t dtype,
-                                                                         const uint16_t *p) {
-  return (flash_lanes)(dtype == TN_F16 ? tn_vf_load_f16(p) : tn_vf_load_bf16(p));
+/* Elements [c, n) of a row, fewer than FLASH_LANES, as f32. */
+static inline __attribute__((always_inline)) const float *flash_rest(uint32_t dtype,
+                                                                     const void *row, int64_t c,
+                                                                     int64_t n, float *room) {
+  if (dtype == TN_F32) return (const float *)row + c;
+  tn_widen_half(dtype, (const uint16_t *)row + c, room, n - c);
+  return room;
 }
 
-static inline __attribute__((always_inline)) float flash_dot_half(uint32_t dtype, const float *a,
-                                                                  const uint16_t *b, int64_t n) {
+/* The last FLASH_LANES elements of a row of n; those before c, which are known, are 0. */
+static inline __attribute__((always_inline)) flash_lanes flash_last(uint32_t dtype, const void *row,
+                                                                    int64_t c, int64_t n) {
+  static const int32_t counts[32] = {0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,
+                                     0,  0,  0,  0,  0,  -1, -1, -1, -1, -1, -1,
+                                     -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
+  flash_truth which;
+  memcpy(&which, counts + 16 - FLASH_LANES + n - c, sizeof which);
+  return (flash_lanes)(which & (flash_truth)flash_load_as(dtype, row, n - FLASH_LANES));
+}
+
+/* out[i] = a . row i, of n elements, for FLASH_FEW rows `step` bytes apart. */
+static inline __attribute__((always_inline)) void flash_dots(uint32_t dtype, const float *a,
+                                                             const char *row, int64_t step,
+                                                             int64_t n, float *out) {
+  flash_lanes acc[FLASH_FEW];
+  float rest[FLASH_LANES];
+  int64_t c = 0;
+  FLASH_UNROLL for (int i = 0; i < FLASH_FEW; i++) acc[i] = flash_all(0);
+  for (; c + FLASH_LANES <= n; c += FLASH_LANES) {
+    const flash_lanes x = flash_load(a + c);
+    FLASH_UNROLL for (int i = 0; i < FLASH_FEW; i++) acc[i] =
+        flash_fma(x, flash_load_as(dtype, row + i * step, c), acc[i]);
+  }
+  if (FLASH_CHAINS > 1 && c && c < n) {
+    const flash_lanes x = flash_load(a + n - FLASH_LANES);
+    FLASH_UNROLL for (int i = 0; i < FLASH_FEW; i++) acc[i] =
+        flash_fma(x, flash_last(dtype, row + i * step, c, n), acc[i]);
+    c = n;
+  }
+  flash_sum_few(acc, out);
+  for (int i = 0; i < FLASH_FEW && c < n; i++) {
+    const float *more = flash_rest(dtype, row + i * step, c, n, rest);
+    float sum = 0;
+    for (int64_t k = c; k < n; k++) sum += a[k] * more[k - c];
+    out[i] += sum;
+  }
+}
+
+static inline __attribute__((always_inline)) float flash_dot(uint32_t dtype, const float *a,
+                                                             const void *row, int64_t n) {
   flash_lanes acc = flash_all(0);
   float sum = 0, rest[FLASH_LANES];
-  int64_t k = 0;
-  for (; k + FLASH_LANES <= n; k += FLASH_LANES)
-    acc = flash_fma(flash_load(a + k), flash_load_half(dtype, b + k), acc);
-  if (k < n) tn_widen_half(dtype, b + k, rest, n - k);
-  for (int64_t c = k; c < n; c++) sum += a[c] * rest[c - k];
+  int64_t c = 0;
+  for (; c + FLASH_LANES <= n; c += FLASH_LANES)
+    acc = flash_fma(flash_load(a + c), flash_load_as(dtype, row, c), acc);
+  const float *more = flash_rest(dtype, row, c, n, rest);
+  for (int64_t k = c; k < n; k++) sum += a[k] * more[k - c];
   return sum + flash_sum_lanes(acc);
 }
 
-/* sums[c] += w[k] * row k [c] for so many keys whose weight is not 0, as flash_add_run. v: the
- * first row, `step` elements before the next. */
-static inline __attribute__((always_inline)) void flash_add_half(uint32_t dtype, const uint16_t *v,
-                                                                 int64_t step, int64_t keys,
-                                                                 const float *w, int64_t n,
-                                                                 float *sums) {
-  enum { AT_ONCE = 4 };
-  float rest[FLASH_LANES];
-  int64_t c = 0;
-  for (; c + AT_ONCE * FLASH_LANES <= n; c += AT_ONCE * FLASH_LANES) {
-    flash_lanes acc[AT_ONCE];
-    const uint16_t *row = v + c;
-    FLASH_UNROLL for (int i = 0; i < AT_ONCE; i++) acc[i] = flash_load(sums + c + i * FLASH_LANES);
-    for (int64_t k = 0; k < keys; k++, row += step) {
-      if (w[k] == 0) continue;
-      FLASH_UNROLL for (int i = 0; i < AT_ONCE; i++) acc[i] =
-          flash_fma(flash_all(w[k]), flash_load_half(dtype, row + i * FLASH_LANES), acc[i]);
-    }
-    FLASH_UNROLL for (int i = 0; i < AT_ONCE; i++) * (flash_lanes *)(sums + c + i * FLASH_LANES) =
-        acc[i];
+/* acc += w * row [c ..) of `wide` vectors, but for a weight of 0: 0 times infinity is no number. */
+static inline __attribute__((always_inline)) void flash_add_one(uint32_t dtype, const int wide,
+                                                                const void *row, int64_t c, float w,
+                                                                flash_lanes *acc) {
+  if (w == 0) return;
+  FLASH_UNROLL for (int i = 0; i < wide; i++) acc[i] =
+      flash_fma(flash_all(w), flash_load_as(dtype, row, c + i * FLASH_LANES), acc[i]);
+}
+
+/* `wide` vectors, a constant up to 4, of flash_add_as, from element c on: to = from + ... . Of two keys each has sums of its own, for
+ * one waits for its last addition; but for any machine all are summed in order, as emit-c does. */
+static inline __attribute__((always_inline)) void flash_add_columns(uint32_t dtype, const int wide,
+                                                                    const flash_run *run,
+                                                                    const float *w, int64_t c,
+                                                                    const float *from, float *to) {
+  const int64_t step = run->step * flash_bytes(dtype);
+  const char *row = run->rows;
+  flash_lanes acc[2][4], *even = acc[0], *odd = acc[FLASH_CHAINS - 1];
+  int64_t k = run->begin;
+  FLASH_UNROLL for (int i = 0; i < wide; i++) acc[1][i] = flash_all(0);
+  FLASH_UNROLL for (int i = 0; i < wide; i++) even[i] = flash_load(from + i * FLASH_LANES);
+  for (; k + 2 <= run->end; k += 2, row += 2 * step) {
+    flash_add_one(dtype, wide, row, c, w[k], even);
+    flash_add_one(dtype, wide, row + step, c, w[k + 1], odd);
   }
-  for (int64_t k = 0; k < keys && c < n; k++) {
-    if (w[k] == 0) continue;
-    for (int64_t d = c; d < n; d += FLASH_LANES) {
-      const int64_t some = tn_min_i64(FLASH_LANES, n - d);
-      tn_widen_half(dtype, v + k * step + d, rest, some);
-      for (int64_t e = 0; e < some; e++) sums[d + e] += w[k] * rest[e];
-    }
+  if (k < run->end) flash_add_one(dtype, wide, row, c, w[k], even);
+  FLASH_UNROLL for (int i = 0; i < wide; i++) {
+    if (FLASH_CHAINS > 1) even[i] += odd[i];
+    *(flash_lanes *)(to + i * FLASH_LANES) = even[i];
   }
 }
+
+/* sums[c] += w[k] * row k of the run [c], for its keys whose weight is not 0. */
+static inline __attribute__((always_inline)) void flash_add_as(uint32_t dtype, const flash_run *run,
+                                                               const float *w, int64_t n,
+                                                               float *sums) {
+  const int64_t step = run->step * flash_bytes(dtype);
+  float rest[FLASH_LANES];
+  /* Elements behind the last whole vector: in one that ends with them, whose others are summed
+   * twice. So it reads the sums before they change. */
+  const bool overlaps = FLASH_CHAINS > 1 && n > FLASH_LANES && n % FLASH_LANES;
+  const int64_t last = n - FLASH_LANES;
+  int64_t c = 0;
+  if (overlaps) flash_add_columns(dtype, 1, run, w, last, sums + last, rest);
+  for (; c + 4 * FLASH_LANES <= n; c += 4 * FLASH_LANES)
+    flash_add_columns(dtype, 4, run, w, c, sums + c, sums + c);
+  for (; c + FLASH_LANES <= n; c += FLASH_LANES)
+    flash_add_columns(dtype, 1, run, w, c, sums + c, sums + c);
+  if (overlaps) {
+    memcpy(sums + last, rest, sizeof rest);
+    return;
+  }
+  const char *row = run->rows;
+  for (int64_t k = run->begin; k < run->end && c < n; k++, row += step) {
+    if (w[k] == 0) continue;
+    const float *more = flash_rest(dtype, row, c, n, rest);
+    for (int64_t e = c; e < n; e++) sums[e] += w[k] * more[e - c];
+  }
+}
+
+static inline void flash_add_run(const flash_run *run, const float *w, int64_t n, float *sums) {
+  if (run->dtype == TN_F32) flash_add_as(TN_F32, run, w, n, sums);
+#ifdef FLASH_READS_HALF
+  if (run->dtype == TN_F16) flash_add_as(TN_F16, run, w, n, sums);
+  if (run->dtype == TN_BF16) flash_add_as(TN_BF16, run, w, n, sums);
 #endif
+}
 
 /* ---- a block of rows ---- */
 
@@ -489,101 +558,50 @@ static inline void flash_add_values(flash_block *b, const flash_run *runs, int n
                     b->sums + r * b->s->v_wide);
 }
 
-#ifdef FLASH_READS_HALF
-
-/* Of keys [first, first + n), those of the past (part 0) or the fresh ones; false: there are
- * none. */
-typedef struct flash_rows {
-  const uint16_t *at;
-  int64_t begin, n, step; /* begin: of n keys */
-} flash_rows;
-static inline bool flash_rows_of(const flash_head *h, int which, int64_t first, int64_t n, int part,
-                                 flash_rows *out) {
-  const int64_t old = tn_max_i64(0, tn_min_i64(h->past.n - first, n));
-  const int64_t begin = part ? old : 0, end = part ? n : old;
-  if (begin >= end) return false;
-  *out = (flash_rows){flash_row(h, which, first + begin), begin, end - begin,
-                      (part ? &h->fresh : &h->past)->step[which]};
-  return true;
-}
-
-static inline __attribute__((always_inline)) void flash_score_half(uint32_t dtype, flash_block *b,
-                                                                   const flash_rows *rows) {
-  const int64_t size = b->s->size[FLASH_K];
-  const uint16_t *key = rows->at;
-  for (int64_t k = 0; k < rows->n; k++, key += rows->step) {
-    if (k + FLASH_AHEAD < rows->n) flash_fetch(key + FLASH_AHEAD * rows->step, 2 * size);
+/* Scores of the keys of a run. */
+static inline __attribute__((always_inline)) void flash_score_as(uint32_t dtype, flash_block *b,
+                                                                 const flash_run *run) {
+  const int64_t size = b->s->size[FLASH_K], step = run->step * flash_bytes(dtype);
+  const char *key = run->rows;
+  int64_t k = run->begin;
+  for (; k + FLASH_FEW <= run->end; k += FLASH_FEW, key += FLASH_FEW * step) {
+    for (int64_t i = FLASH_AHEAD; i < FLASH_AHEAD + FLASH_FEW && k + i < run->end; i++)
+      flash_fetch(key + i * step, size * flash_bytes(dtype));
     for (int64_t r = 0; r < b->n; r++)
-      b->scores[r * FLASH_KEYS + rows->begin + k] =
-          flash_dot_half(dtype, b->q + r * size, key, size);
+      flash_dots(dtype, b->q + r * size, key, step, size, b->scores + r * FLASH_KEYS + k);
   }
+  for (; k < run->end; k++, key += step)
+    for (int64_t r = 0; r < b->n; r++)
+      b->scores[r * FLASH_KEYS + k] = flash_dot(dtype, b->q + r * size, key, size);
 }
 
-static inline bool flash_score_as_is(flash_block *b, int64_t first, int64_t n) {
-  const uint32_t dtype = b->h->dtype[FLASH_K];
-  flash_rows rows;
-  if (dtype != TN_F16 && dtype != TN_BF16) return false;
-  for (int part = 0; part < 2; part++) {
-    if (!flash_rows_of(b->h, FLASH_K, first, n, part, &rows)) continue;
-    if (dtype == TN_F16)
-      flash_score_half(TN_F16, b, &rows);
-    else
-      flash_score_half(TN_BF16, b, &rows);
-  }
-  return true;
-}
-
-static inline bool flash_add_as_is(flash_block *b, int64_t first, int64_t n) {
-  const uint32_t dtype = b->h->dtype[FLASH_V];
-  flash_rows v;
-  if (dtype != TN_F16 && dtype != TN_BF16) return false;
-  flash_clear_sums(b);
-  for (int64_t r = 0; r < b->n; r++)
-    for (int part = 0; part < 2; part++) {
-      if (!flash_rows_of(b->h, FLASH_V, first, n, part, &v)) continue;
-      const float *w = b->scores + r * FLASH_KEYS + v.begin;
-      float *sums = b->sums + r * b->s->v_wide;
-      if (dtype == TN_F16)
-        flash_add_half(TN_F16, v.at, v.step, v.n, w, b->s->size[FLASH_V], sums);
-      else
-        flash_add_half(TN_BF16, v.at, v.step, v.n, w, b->s->size[FLASH_V], sums);
-    }
-  return true;
-}
-
-#else
-
-static inline bool flash_score_as_is(flash_block *b, int64_t first, int64_t n) {
-  (void)b, (void)first, (void)n;
-  return false;
-}
-static inline bool flash_add_as_is(flash_block *b, int64_t first, int64_t n) {
-  return flash_score_as_is(b, first, n);
-}
-
+static inline void flash_score_run(flash_block *b, const flash_run *run) {
+  if (run->dtype == TN_F32) flash_score_as(TN_F32, b, run);
+#ifdef FLASH_READS_HALF
+  if (run->dtype == TN_F16) flash_score_as(TN_F16, b, run);
+  if (run->dtype == TN_BF16) flash_score_as(TN_BF16, b, run);
 #endif
+}
 
-/* The scores of keys, one by one. */
-static inline void flash_stream_keys(flash_block *b, int64_t first, int64_t n) {
-  const flash_shape *s = b->s;
-  flash_run runs[2];
-  const int n_runs =
-      flash_runs(b->h, s, FLASH_K, first, n, b->wide[FLASH_K], s->size[FLASH_K], runs);
-  for (int part = 0; part < n_runs; part++)
-    for (int64_t k = runs[part].begin; k < runs[part].end; k++)
-      for (int64_t r = 0; r < b->n; r++)
-        b->scores[r * FLASH_KEYS + k] =
-            flash_dot(b->q + r * s->size[FLASH_K], flash_run_row(&runs[part], k), s->size[FLASH_K]);
+/* Where half floats of this type become f32 before they are read; NULL: they are read as they
+ * are. */
+static inline float *flash_room(const flash_block *b, int which) {
+#ifdef FLASH_READS_HALF
+  const uint32_t dtype = b->h->dtype[which];
+  if (dtype == TN_F16 || dtype == TN_BF16) return NULL;
+#endif
+  return b->wide[which];
 }
 
 /* The keys one by one. */
 static inline void flash_stream(flash_block *b, int64_t first, int64_t n) {
+  const flash_shape *s = b->s;
   flash_run runs[2];
-  if (!flash_score_as_is(b, first, n)) flash_stream_keys(b, first, n);
+  int n_runs =
+      flash_runs(b->h, s, FLASH_K, first, n, flash_room(b, FLASH_K), s->size[FLASH_K], runs);
+  for (int k = 0; k < n_runs; k++) flash_score_run(b, &runs[k]);
   for (int64_t r = 0; r < b->n; r++) flash_weights(b, r, first, n);
-  if (flash_add_as_is(b, first, n)) return;
-  const int n_runs =
-      flash_runs(b->h, b->s, FLASH_V, first, n, b->wide[FLASH_V], b->s->v_wide, runs);
+  n_runs = flash_runs(b->h, s, FLASH_V, first, n, flash_room(b, FLASH_V), s->v_wide, runs);
   flash_add_values(b, runs, n_runs);
 }
 
@@ -686,7 +704,7 @@ static inline void flash_attend(flash_block *b) {
     if (first >= end || first + n <= begin) continue;
     b->panels = tn_ceil_div(n, FLASH_NR) * FLASH_NR;
     b->zeros = false;
-    if (b->n < FLASH_FEW)
+    if (b->n <= FLASH_FEW)
       flash_stream(b, first, n);
     else if (b->packed)
       flash_packed_tile(b, tile, first, n);

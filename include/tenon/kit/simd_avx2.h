@@ -139,6 +139,12 @@ static inline tn_vr tn_vr_fma(tn_vr a, tn_vr b, tn_vr c) {
 }
 static inline tn_vr tn_vr_max(tn_vr a, tn_vr b) { return (tn_vr)tn_vf_max((tn_vf)a, (tn_vf)b); }
 static inline float tn_vr_sum(tn_vr v) { return tn_vf_sum((tn_vf)v); }
+/* out[k]: the sum of v[k]. */
+static inline void tn_vr_sum_four(const tn_vr v[4], float *out) {
+  const __m256 a = _mm256_hadd_ps((__m256)v[0], (__m256)v[1]),
+               b = _mm256_hadd_ps((__m256)v[2], (__m256)v[3]), s = _mm256_hadd_ps(a, b);
+  _mm_storeu_ps(out, _mm_add_ps(_mm256_castps256_ps128(s), _mm256_extractf128_ps(s, 1)));
+}
 static inline float tn_vr_top(tn_vr v) {
   float lanes[TN_VF_LANES];
   tn_vf_store(lanes, (tn_vf)v);

@@ -128,6 +128,18 @@ static inline tn_vr tn_vr_fma(tn_vr a, tn_vr b, tn_vr c) {
 }
 static inline tn_vr tn_vr_max(tn_vr a, tn_vr b) { return (tn_vr)tn_vf_max((tn_vf)a, (tn_vf)b); }
 static inline float tn_vr_sum(tn_vr v) { return tn_vf_sum((tn_vf)v); }
+/* out[k]: the sum of v[k]. Pairs of lanes of two vectors share a register from the start. */
+static inline void tn_vr_sum_four(const tn_vr v[4], float *out) {
+  const __m512d a = _mm512_castps_pd(tn_vf_add(_mm512_unpacklo_ps((tn_vf)v[0], (tn_vf)v[1]),
+                                               _mm512_unpackhi_ps((tn_vf)v[0], (tn_vf)v[1]))),
+                b = _mm512_castps_pd(tn_vf_add(_mm512_unpacklo_ps((tn_vf)v[2], (tn_vf)v[3]),
+                                               _mm512_unpackhi_ps((tn_vf)v[2], (tn_vf)v[3])));
+  const __m512d s = _mm512_castps_pd(tn_vf_add(_mm512_castpd_ps(_mm512_unpacklo_pd(a, b)),
+                                               _mm512_castpd_ps(_mm512_unpackhi_pd(a, b))));
+  const __m256 h = _mm256_add_ps(_mm256_castpd_ps(_mm512_castpd512_pd256(s)),
+                                 _mm256_castpd_ps(_mm512_extractf64x4_pd(s, 1)));
+  _mm_storeu_ps(out, _mm_add_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1)));
+}
 static inline float tn_vr_top(tn_vr v) { return _mm512_reduce_max_ps((__m512)v); }
 
 typedef double tn_vd __attribute__((vector_size(64)));

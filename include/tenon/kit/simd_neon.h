@@ -234,6 +234,11 @@ static inline tn_vr tn_vr_max(tn_vr a, tn_vr b) {
   return (tn_vr)vbslq_f32(vcgtq_f32(x, y), x, y);
 }
 static inline float tn_vr_sum(tn_vr v) { return v[0] + v[1] + v[2] + v[3]; }
+/* out[k]: the sum of v[k]. */
+static inline void tn_vr_sum_four(const tn_vr v[4], float *out) {
+  vst1q_f32(out, vpaddq_f32(vpaddq_f32((float32x4_t)v[0], (float32x4_t)v[1]),
+                            vpaddq_f32((float32x4_t)v[2], (float32x4_t)v[3])));
+}
 static inline float tn_vr_top(tn_vr v) {
   float top = v[0];
   for (int l = 1; l < 4; l++) top = v[l] > top ? v[l] : top;

@@ -162,6 +162,10 @@ static inline tn_vr tn_vr_max(tn_vr a, tn_vr b) {
   return (tn_vr)((m & (truths)a) | (~m & (truths)b));
 }
 static inline float tn_vr_sum(tn_vr v) { return v[0] + v[1] + v[2] + v[3]; }
+/* out[k]: the sum of v[k]. */
+static inline void tn_vr_sum_four(const tn_vr v[4], float *out) {
+  for (int k = 0; k < 4; k++) out[k] = tn_vr_sum(v[k]);
+}
 static inline float tn_vr_top(tn_vr v) {
   float top = v[0];
   for (int l = 1; l < 4; l++) top = v[l] > top ? v[l] : top;
