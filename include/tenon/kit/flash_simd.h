@@ -368,8 +368,9 @@ static inline __attribute__((always_inline)) void flash_add_one(uint32_t dtype, 
       flash_fma(flash_all(w), flash_load_as(dtype, row, c + i * FLASH_LANES), acc[i]);
 }
 
-/* `wide` vectors, a constant up to 4, of flash_add_as, from element c on: to = from + ... . Of two keys each has sums of its own, for
- * one waits for its last addition; but for any machine all are summed in order, as emit-c does. */
+/* `wide` vectors, a constant up to 4, of flash_add_as, from element c on: to = from + ... . Of two
+ * keys each has sums of its own, for one waits for its last addition; but for any machine all are
+ * summed in order, as emit-c does. */
 static inline __attribute__((always_inline)) void flash_add_columns(uint32_t dtype, const int wide,
                                                                     const flash_run *run,
                                                                     const float *w, int64_t c,
