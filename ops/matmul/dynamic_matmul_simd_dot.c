@@ -6,7 +6,7 @@
  * bias come to the sums afterwards, while they are in the cache. */
 #include "dynamic_matmul.h"
 #include "tenon/kit/dot_simd.h"
-#include "tenon/kit/epilogue.h"
+#include "tenon/kit/epilogue_simd.h"
 
 typedef struct layout {
   dynamic_matmul p;
@@ -100,37 +100,41 @@ static float *row_scales_of(const layout *l, void *scratch) {
   return zeros_of(l, scratch) + l->p.m;
 }
 
-static void range_of(const float *x, int64_t n, float *out_least, float *out_most) {
-  tn_vf least = tn_vf_set1(0), most = least;
-  float lo[TN_VF_LANES], hi[TN_VF_LANES];
-  int64_t k = 0;
-  for (; k + TN_VF_LANES <= n; k += TN_VF_LANES) {
-    const tn_vf v = tn_vf_load(x + k);
+/* The least and the largest of k numbers and 0, lane by lane. */
+static void range_of(const float *x, int64_t k, tn_vf *out_least, tn_vf *out_most) {
+  const tn_vf_mask live = tn_vf_mask_first(k % TN_VF_LANES);
+  const int64_t whole = k - k % TN_VF_LANES;
+  tn_vf least = tn_vf_load_mask(live, x + whole), most = least;
+  least = tn_vf_min(least, tn_vf_set1(0)), most = tn_vf_max(most, tn_vf_set1(0));
+  for (int64_t j = 0; j < whole; j += TN_VF_LANES) {
+    const tn_vf v = tn_vf_load(x + j);
     least = tn_vf_min(v, least);
     most = tn_vf_max(v, most);
   }
-  tn_vf_store(lo, least);
-  tn_vf_store(hi, most);
-  for (int64_t i = 1; i < TN_VF_LANES; i++) {
-    lo[0] = lo[i] < lo[0] ? lo[i] : lo[0];
-    hi[0] = hi[i] > hi[0] ? hi[i] : hi[0];
-  }
-  for (; k < n; k++) {
-    lo[0] = x[k] < lo[0] ? x[k] : lo[0];
-    hi[0] = x[k] > hi[0] ? x[k] : hi[0];
-  }
-  *out_least = lo[0];
-  *out_most = hi[0];
+  *out_least = least;
+  *out_most = most;
 }
 
-static void make_codes(const layout *l, int64_t row, void *scratch) {
+/* How n rows from `row` on, up to TN_VF_LANES, become codes: their lanes are folded together, and
+ * what is worked out of each waits for no other. */
+static void ranges_of(const dynamic_matmul *p, int64_t row, int64_t n, dynamic_codes *out) {
+  const float *x = (const float *)p->a->data + row * p->k;
+  tn_vf least[TN_VF_LANES], most[TN_VF_LANES];
+  float lo[TN_VF_LANES], hi[TN_VF_LANES];
+  for (int64_t r = 0; r < n; r++) range_of(x + r * p->k, p->k, &least[r], &most[r]);
+  for (int64_t r = n; r < TN_VF_LANES; r++) least[r] = most[r] = tn_vf_set1(0);
+  TN_VF_FOLD_EACH(least, tn_vf_min);
+  TN_VF_FOLD_EACH(most, tn_vf_max);
+  tn_vf_store(lo, least[0]);
+  tn_vf_store(hi, most[0]);
+  for (int64_t r = 0; r < n; r++) out[r] = dynamic_codes_of(lo[r], hi[r]);
+}
+
+static void make_codes(const layout *l, int64_t row, dynamic_codes c, void *scratch) {
   const dynamic_matmul *p = &l->p;
   const float *x = (const float *)p->a->data + row * p->k;
   const int64_t width = l->steps * TN_DOT_K;
   tn_dot_x *to = codes_of(l, scratch) + row * width;
-  float least, most;
-  range_of(x, p->k, &least, &most);
-  const dynamic_codes c = dynamic_codes_of(least, most);
   const int32_t zero = tn_dot_code(TN_I8, c.zero);
   int64_t k = 0;
   if (sizeof(tn_dot_x) == 1) {
@@ -147,20 +151,36 @@ static void make_codes(const layout *l, int64_t row, void *scratch) {
   row_scales_of(l, scratch)[row] = c.scale;
 }
 
-/* Sums of one row become numbers: n columns from j on. */
-static void finish_row(const tn_call *call, const layout *l, int64_t row, int64_t j, int64_t n) {
+/* Rows [row, end). */
+static void codes_run(const layout *l, int64_t row, int64_t end, void *scratch) {
+  dynamic_codes c[TN_VF_LANES];
+  for (int64_t n; row < end; row += n) {
+    n = tn_min_i64(TN_VF_LANES, end - row);
+    ranges_of(&l->p, row, n, c);
+    for (int64_t r = 0; r < n; r++) make_codes(l, row + r, c[r], scratch);
+  }
+}
+
+/* Sums of one row become numbers: n columns from `first` on. */
+static void finish_row(const tn_call *call, const layout *l, const tn_finish *f, int64_t row,
+                       int64_t first, int64_t n) {
   const dynamic_matmul *p = &l->p;
   const float scale = row_scales_of(l, call->scratch)[row],
-              *bias = p->bias ? (const float *)p->bias->data + j : NULL;
-  float *y = (float *)call->outputs[0]->data + row * p->n + j;
+              *bias = p->bias ? (const float *)p->bias->data + first : NULL;
+  const int64_t at = row * p->n + first;
+  float *y = (float *)call->outputs[0]->data + at;
   const tn_vf by = tn_vf_set1(scale);
   int64_t k = 0;
   for (; k + TN_VF_LANES <= n; k += TN_VF_LANES) {
-    const tn_vf v = tn_vf_mul(tn_vf_load(y + k), by);
-    tn_vf_store(y + k, bias ? tn_vf_add(v, tn_vf_load(bias + k)) : v);
+    tn_vf v = tn_vf_mul(tn_vf_load(y + k), by);
+    if (bias) v = tn_vf_add(v, tn_vf_load(bias + k));
+    TN_FINISH_VECTORS(f, at + k, 0, v, 1, 1);
+    tn_vf_store(y + k, v);
   }
+  const int64_t open = f->rest ? 0 : k; /* where the epilogue is still to be applied */
   for (; k < n; k++) y[k] = y[k] * scale + (bias ? bias[k] : 0);
-  if (call->n_epilogue) tn_epilogue_f32(call, y, n, row * p->n + j, j, 1);
+  if (call->n_epilogue && open < n)
+    tn_epilogue_f32(call, y + open, n - open, at + open, first + open, 1);
 }
 
 static void product_run(const tn_call *call, const layout *l, int64_t item) {
@@ -192,7 +212,8 @@ static void product_run(const tn_call *call, const layout *l, int64_t item) {
                (float *)call->outputs[0]->data + i * p->n + j, NULL);
   }
   const int64_t j = first * TN_DOT_PANEL, n = tn_min_i64(p->n, end * TN_DOT_PANEL) - j;
-  for (int64_t r = i; r < i + m; r++) finish_row(call, l, r, j, n);
+  const tn_finish f = tn_finish_make(call);
+  for (int64_t r = i; r < i + m; r++) finish_row(call, l, &f, r, j, n);
 }
 
 tn_status TN_SIMD_NAME(dynamic_matmul_plan)(const tn_call *call, tn_kernel_plan *out) {
@@ -206,11 +227,7 @@ tn_status TN_SIMD_NAME(dynamic_matmul)(const tn_call *call, uint32_t stage, int6
   layout l;
   const tn_status s = layout_make(call, &l);
   (void)worker;
-  for (int64_t item = begin; item < end && !s; item++) {
-    if (stage == 0)
-      make_codes(&l, item, call->scratch);
-    else
-      product_run(call, &l, item);
-  }
+  if (!s && stage == 0) codes_run(&l, begin, end, call->scratch);
+  for (int64_t item = begin; item < end && !s && stage; item++) product_run(call, &l, item);
   return s;
 }
