@@ -11,8 +11,7 @@ bool tfl_is_wide(const tn_lowering *t, uint32_t k) {
   return !tn_low_for_onnx(t) && tn_low_floats(t, "scales").size && x && x->dtype == TN_I16;
 }
 
-/* scale = multiplier * 2^(shift - 31), the multiplier of 31 bits; 0 of what is no number. */
-static void split_scale(double scale, int64_t *out_multiplier, int64_t *out_shift) {
+void tfl_split_scale(double scale, int64_t *out_multiplier, int64_t *out_shift) {
   int shift;
   const double m = frexp(isfinite(scale) ? scale : 0, &shift);
   *out_multiplier = (int64_t)floor(ldexp(m, 31) + 0.5);
@@ -28,7 +27,7 @@ int32_t tfl_fixed_scale(const tn_lowering *t, int32_t x, const double *scales, i
   if (dtype != TN_I32) tfl_code_bounds(t, dtype, &lo, &hi);
   m = t->call->host->alloc(t->call->ctx, (uint64_t)n * 2 * sizeof *m);
   if (!m) return TN_ERR_MEMORY;
-  for (int64_t k = 0; k < n; k++) split_scale(scales[k], &m[k], &m[n + k]);
+  for (int64_t k = 0; k < n; k++) tfl_split_scale(scales[k], &m[k], &m[n + k]);
   const tn_attr attrs[] = {tn_attr_ints("multipliers", (tn_ints){m, n}),
                            tn_attr_ints("shifts", (tn_ints){m + n, n}),
                            tn_attr_int("before", before),
@@ -151,7 +150,7 @@ static void rsqrt_codes(const tn_lowering *t, int8_t *codes) {
   const int64_t x_zero = tfl_zero(t, 0), y_zero = tfl_zero(t, tfl_y(t));
   const float scale = 1 / (sqrtf((float)tfl_scale(t, 0)) * (float)tfl_scale(t, tfl_y(t)));
   int64_t multiplier, shift;
-  split_scale((double)scale, &multiplier, &shift);
+  tfl_split_scale((double)scale, &multiplier, &shift);
   for (int64_t q = -128; q < 128; q++) {
     const double steps = (double)(q - x_zero);
     int64_t y = 127;

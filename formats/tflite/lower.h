@@ -60,6 +60,8 @@ void tfl_code_bounds(const tn_lowering *t, uint32_t dtype, int64_t *out_lo, int6
 
 /* Is input k a quantised value of 16 bits? */
 bool tfl_is_wide(const tn_lowering *t, uint32_t k);
+/* scale = multiplier * 2^(shift - 31), the multiplier of 31 bits; 0 of what is no number. */
+void tfl_split_scale(double scale, int64_t *out_multiplier, int64_t *out_shift);
 /* Integers (i32: two roundings, i64: one) shifted left by `before`, times a scale, or one for each
  * channel of dim 1, as codes of output 0 or as they are (dtype i32). */
 int32_t tfl_fixed_scale(const tn_lowering *t, int32_t x, const double *scales, int64_t n,

@@ -63,38 +63,36 @@ static tn_status of_numbers(const svdf *v) {
 
 /* ---- codes ---- */
 
-/* Sums of products with the features, as codes of the state. */
-static int32_t new_codes(const svdf *v) {
-  static const int32_t turn[] = {1, 0};
-  const tn_lowering *t = &v->t;
-  const uint32_t dtype = tn_low_type(t, STATE)->dtype;
-  const double scale = tfl_scale(t, X) * tfl_scale(t, FEATURES) / tfl_scale(t, STATE);
-  const int32_t in[] = {tn_low_in(t, X), tn_low_transpose(t, tn_low_in(t, FEATURES), 2, turn),
-                        tn_low_number(t, TN_I8, (double)tfl_zero(t, X))};
-  const int32_t sums = tn_low_emit(t, "MatMulInteger", in, 3, NULL, 0);
-  const int32_t codes = tn_low_2(t, "Add", tfl_fixed_scale(t, sums, &scale, 1, 0, TN_I32),
-                                 tn_low_number(t, TN_I32, (double)tfl_zero(t, STATE)));
-  const double least = dtype == TN_I8 ? INT8_MIN : INT16_MIN,
-               most = dtype == TN_I8 ? INT8_MAX : INT16_MAX;
-  return tn_low_cast(t, tn_low_clip(t, codes, TN_I32, least, most), dtype);
-}
-
 static tn_status of_codes(const svdf *v) {
   const tn_lowering *t = &v->t;
-  const double scale = tfl_scale(t, STATE) * tfl_scale(t, TIMES) / tfl_scale(t, tfl_y(t));
-  const int32_t kept = shifted(v, new_codes(v));
-  const int32_t steps = tn_low_2(t, "Sub", tn_low_cast(t, kept, TN_I32),
-                                 tn_low_number(t, TN_I32, (double)tfl_zero(t, STATE)));
-  int32_t y = summed(v, tn_low_2(t, "Mul", steps, tn_low_cast(t, tn_low_in(t, TIMES), TN_I32)));
-  if (has(v, UNIT_BIAS)) y = tn_low_2(t, "Add", y, tn_low_in(t, UNIT_BIAS));
-  return done(v, tfl_fixed_scale(t, y, &scale, 1, 0, TN_I8), kept);
+  const uint32_t y = tfl_y(t);
+  const double scales[] = {tfl_scale(t, X) * tfl_scale(t, FEATURES) / tfl_scale(t, STATE),
+                           tfl_scale(t, STATE) * tfl_scale(t, TIMES) / tfl_scale(t, y)};
+  int64_t m[2], shifts[2], lo, hi;
+  for (uint32_t k = 0; k < 2; k++) tfl_split_scale(scales[k], &m[k], &shifts[k]);
+  tfl_code_bounds(t, TN_I8, &lo, &hi);
+  const tn_attr attrs[] = {tn_attr_ints("multipliers", (tn_ints){m, 2}),
+                           tn_attr_ints("shifts", (tn_ints){shifts, 2}),
+                           tn_attr_int("rank", v->rank),
+                           tn_attr_int("x_zero", tfl_zero(t, X)),
+                           tn_attr_int("state_zero", tfl_zero(t, STATE)),
+                           tn_attr_int("y_zero", tfl_zero(t, y)),
+                           tn_attr_int("lo", lo),
+                           tn_attr_int("hi", hi)};
+  const int32_t in[] = {tn_low_in(t, X), tn_low_in(t, FEATURES), tn_low_in(t, TIMES),
+                        has(v, UNIT_BIAS) ? tn_low_in(t, UNIT_BIAS) : TN_NO_ID,
+                        tn_low_in(t, STATE)};
+  int32_t made[2];
+  const tn_status s = tn_low_emit_many(t, "tenon::FixedSvdf", in, 5, attrs, 8, 2, made);
+  return s ? s : tn_low_done_many(t, made, t->call->n_outputs < 2 ? t->call->n_outputs : 2);
 }
 
 static bool are_codes(const svdf *v) {
   const uint32_t state = tn_low_type(&v->t, STATE)->dtype, times = tn_low_type(&v->t, TIMES)->dtype;
   bool are = tn_low_type(&v->t, X)->dtype == TN_I8 && (state == TN_I8 || state == TN_I16) &&
              times == state && tn_low_type(&v->t, FEATURES)->dtype == TN_I8 &&
-             !tfl_zero(&v->t, FEATURES) && !tfl_zero(&v->t, TIMES);
+             !tfl_zero(&v->t, FEATURES) && !tfl_zero(&v->t, TIMES) &&
+             (state == TN_I8 || !tfl_zero(&v->t, STATE));
   for (uint32_t k = 0; k <= STATE; k++) are = are && (k == UNIT_BIAS || tfl_scale(&v->t, k) > 0);
   return are && tfl_scale(&v->t, tfl_y(&v->t)) > 0 && !tn_low_for_onnx(&v->t);
 }
