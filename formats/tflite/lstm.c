@@ -1,19 +1,27 @@
-/* Recurrent operators of f32: LSTM and RNN, alone, over time, and in both directions. Their
+/* Recurrent operators: LSTM and RNN, alone, over time, and in both directions. Their
  * state is an input, and an output behind the operator's own (node.c).
  *
  * What ai.onnx calls LSTM is one; with projections, clipped cells or normalised gates it is spelt
  * out, turn by turn. */
 #include <math.h>
 
-#include "lower.h"
+#include "lstm.h"
 #include "tflite.gen.h"
 
 enum { MAX_TURNS = 1024 };
 
 /* Places of inputs, counted from `at`: those of the backward half of two follow. */
-enum { W = 1, R = 5, PEEP = 9, BIAS = 12, PROJECTION = 16, PROJECTION_BIAS, PARAMETERS = 17 };
+enum {
+  W = LSTM_W,
+  R = LSTM_R,
+  PEEP = LSTM_PEEP,
+  BIAS = LSTM_BIAS,
+  PROJECTION = LSTM_PROJECTION,
+  PROJECTION_BIAS,
+  PARAMETERS = 17
+};
 enum { INPUT_GATE, FORGET_GATE, CELL_GATE, OUTPUT_GATE, GATES };
-enum { LSTM_H = 18, LSTM_C, LSTM_NORM, PAIR_STATES = 35, PAIR_AUX = 39 };
+enum { PAIR_STATES = 35, PAIR_AUX = 39 };
 
 /* A layer: x is [turns, batch, inputs]. Values; TN_NO_ID: left out. */
 typedef struct layer {
@@ -24,9 +32,7 @@ typedef struct layer {
   bool is_backward, is_normal; /* is_normal: gates are normalised */
 } layer;
 
-static bool has(const tn_lowering *t, uint32_t k) {
-  return k < t->call->n_inputs && tn_low_type(t, k);
-}
+static bool has(const tn_lowering *t, uint32_t k) { return lstm_has(t, k); }
 
 static int32_t input_or_none(const tn_lowering *t, uint32_t k) {
   return has(t, k) ? tn_low_in(t, k) : TN_NO_ID;
@@ -256,6 +262,10 @@ static bool is_plain(const layer *l) {
 
 /* ---- LSTM ---- */
 
+static bool is_of_codes(const tn_lowering *t) {
+  return tn_low_type(t, 0) && tn_low_type(t, 0)->dtype != TN_F32;
+}
+
 /* The layer's shapes from its weights. */
 static tn_status open_layer(layer *l) {
   const tn_lowering *t = l->t;
@@ -273,8 +283,8 @@ static int32_t open_input(const tn_lowering *t, bool time_major, int64_t *out_tu
                           int64_t *out_batch, int64_t *out_width) {
   static const int32_t perm[] = {1, 0, 2};
   const tn_tensor *x = tn_low_type(t, 0);
-  if (!x || x->dtype != TN_F32 || x->rank < 2 || x->rank > 3)
-    return tn_low_unsupported(t, "LSTM and RNN of other values than f32");
+  if (!x || (x->dtype != TN_F32 && x->dtype != TN_I8) || x->rank < 2 || x->rank > 3)
+    return tn_low_unsupported(t, "LSTM and RNN of other values than f32 and codes of 8 bits");
   const bool swaps = x->rank == 3 && !time_major;
   *out_turns = x->rank == 2 ? 1 : x->shape[swaps];
   *out_batch = x->shape[x->rank == 2 ? 0 : !swaps];
@@ -297,6 +307,15 @@ static tn_status done_with(const tn_lowering *t, const int32_t *values, uint32_t
   return tn_low_done_many(t, values, t->call->n_outputs < n ? t->call->n_outputs : n);
 }
 
+static tn_status lstm_of_codes(layer *l, bool time_major) {
+  int32_t made[3];
+  tn_status s = open_layer(l);
+  if (!s) s = tfl_lstm_of_codes(l->t, l->x, made);
+  if (s) return s;
+  made[0] = as_input(l->t, made[0], time_major, l->batch, l->outputs);
+  return done_with(l->t, made, 3);
+}
+
 static tn_status lstm(const tn_call *call, tn_graph *graph, int32_t node, bool time_major) {
   const tn_lowering t = tn_low_open(call, graph, node);
   if (tn_low_int(&t, "kernel_type", 0)) return tn_low_unsupported(&t, "basic LSTM cells");
@@ -305,6 +324,7 @@ static tn_status lstm(const tn_call *call, tn_graph *graph, int32_t node, bool t
   l.is_normal = has(&t, LSTM_NORM + FORGET_GATE);
   l.x = open_input(&t, time_major, &l.turns, &l.batch, &width);
   if (l.x < TN_NO_ID) return l.x;
+  if (is_of_codes(&t)) return lstm_of_codes(&l, time_major);
   const tn_status s = open_layer(&l);
   if (s) return s;
   const int32_t y = is_plain(&l) ? as_one(&l, width) : spelt_out(&l, width);
@@ -344,6 +364,7 @@ tn_status tflite_bidirectional_sequence_lstm(const tn_call *call, tn_graph *grap
   int32_t y[2], states[4];
   int64_t n[2], width = 0;
   layer l = {.t = &t};
+  if (is_of_codes(&t)) return tn_low_unsupported(&t, "8-bit cells of both directions");
   for (uint32_t k = 0; k < PAIR_AUX + 9; k++)
     if (k >= PAIR_AUX && has(&t, k)) return tn_low_unsupported(&t, "auxiliary inputs");
   l.x = open_input(&t, time_major, &l.turns, &l.batch, &width);
@@ -387,6 +408,7 @@ static tn_status rnn(const tn_call *call, tn_graph *graph, int32_t node, bool ti
   const tn_lowering t = tn_low_open(call, graph, node);
   layer l = {.t = &t, .at = 1};
   int64_t width;
+  if (is_of_codes(&t)) return tn_low_unsupported(&t, "RNN of codes");
   l.x = open_input(&t, time_major, &l.turns, &l.batch, &width);
   if (l.x < TN_NO_ID) return l.x;
   const int32_t y = rnn_layer(&l, 4, width);
@@ -410,6 +432,7 @@ tn_status tflite_bidirectional_sequence_rnn(const tn_call *call, tn_graph *graph
   int32_t y[2], states[2];
   int64_t n[2], width;
   layer l = {.t = &t};
+  if (is_of_codes(&t)) return tn_low_unsupported(&t, "RNN of codes");
   for (uint32_t k = 9; k < 12; k++)
     if (has(&t, k)) return tn_low_unsupported(&t, "auxiliary inputs");
   l.x = open_input(&t, time_major, &l.turns, &l.batch, &width);

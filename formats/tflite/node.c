@@ -10,7 +10,7 @@ typedef struct node_reader {
   tflite_subgraph *s;
   const tn_flat_table *op;
   const tflite_code *code;
-  tn_flat_vector inputs, outputs;
+  tn_flat_vector inputs, outputs, intermediates;
   int32_t *ids; /* of inputs, then outputs */
   tflite_attrs attrs;
 } node_reader;
@@ -29,9 +29,10 @@ static tn_status open_values(node_reader *n) {
   tflite_reader *r = n->s->r;
   n->inputs = tn_flat_vec(n->op, OPERATOR_INPUTS, 4);
   n->outputs = tn_flat_vec(n->op, OPERATOR_OUTPUTS, 4);
+  n->intermediates = tn_flat_vec(n->op, OPERATOR_INTERMEDIATES, 4);
   tn_status status = tflite_status(r);
   if (status) return status;
-  if (n->inputs.n > MAX_VALUES || n->outputs.n > MAX_VALUES)
+  if (n->inputs.n > MAX_VALUES || n->outputs.n > MAX_VALUES || n->intermediates.n > MAX_VALUES)
     return tflite_fail(r, TN_ERR_OVERFLOW, n->op->at, "has more than %d inputs or outputs",
                        MAX_VALUES);
   n->ids = tn_arena_alloc(&r->arena, (n->inputs.n + n->outputs.n + 1) * sizeof *n->ids);
@@ -40,11 +41,13 @@ static tn_status open_values(node_reader *n) {
   return status ? status : read_values(n, &n->outputs, false, n->ids + n->inputs.n);
 }
 
-/* Input k, or output k less the number of inputs; NULL: left out. */
+/* Input k, then outputs, then intermediates, which are only there for their scales; NULL: left
+ * out. */
 static const tflite_tensor *tensor_of(const node_reader *n, uint64_t k) {
-  const tn_flat_vector *list = k < n->inputs.n ? &n->inputs : &n->outputs;
-  const int64_t index = tn_flat_int_at(list, k < n->inputs.n ? k : k - n->inputs.n);
-  return index < 0 ? NULL : &n->s->tensors[index];
+  const tn_flat_vector *lists[] = {&n->inputs, &n->outputs, &n->intermediates}, **list = lists;
+  for (; k >= (*list)->n; list++) k -= (*list)->n;
+  const int64_t index = tn_flat_int_at(*list, k);
+  return index < 0 || index >= (int64_t)n->s->n_tensors ? NULL : &n->s->tensors[index];
 }
 
 /* ---- quantisation ---- */
@@ -54,10 +57,11 @@ static bool is_quantised(const tflite_tensor *t) {
   return t && t->scale.n && tflite_codes(t->type.dtype, &lo, &hi);
 }
 
-/* Of inputs and outputs in turn: a scale and a zero point each, 0 where there is none. */
+/* Of inputs, outputs and intermediates in turn: a scale and a zero point each, 0 where there is
+ * none. */
 static tn_status add_scales(node_reader *n) {
   tflite_reader *r = n->s->r;
-  const uint64_t count = n->inputs.n + n->outputs.n;
+  const uint64_t count = n->inputs.n + n->outputs.n + n->intermediates.n;
   double *scales = tn_arena_alloc(&r->arena, (count + 1) * sizeof *scales);
   int64_t *zeros = tn_arena_alloc(&r->arena, (count + 1) * sizeof *zeros);
   if (!scales || !zeros) return tflite_no_memory(r);

@@ -7,18 +7,23 @@
 
 enum { CODES = 1 << 16 };
 
-/* What `answer` says of each code, with numbers of its own. */
-static int32_t looked_up(const tn_lowering *t, int16_t (*answer)(const void *numbers, int64_t code),
+int32_t tfl_code_answers(const tn_lowering *t, int16_t (*answer)(const void *numbers, int64_t code),
                          const void *numbers) {
   const int64_t n = CODES;
   int16_t *codes = t->call->host->alloc(t->call->ctx, (uint64_t)n * sizeof *codes);
   if (!codes) return TN_ERR_MEMORY;
-  /* Places in a table count from its end where they are negative: code -1 is 65535. */
   for (int64_t q = INT16_MIN; q <= INT16_MAX; q++) codes[(uint16_t)q] = answer(numbers, q);
   const tn_tensor table = tn_tensor_make(TN_I16, 1, &n, codes);
   const int32_t value = tn_emit_const(t->call, t->graph, &table);
   t->call->host->free(t->call->ctx, codes);
-  return tn_low_2(t, "Gather", value, tn_low_cast(t, tn_low_in(t, 0), TN_I32));
+  return value;
+}
+
+/* Input 0 by such a table: Gather counts from the end where places are negative. */
+static int32_t looked_up(const tn_lowering *t, int16_t (*answer)(const void *numbers, int64_t code),
+                         const void *numbers) {
+  return tn_low_2(t, "Gather", tfl_code_answers(t, answer, numbers),
+                  tn_low_cast(t, tn_low_in(t, 0), TN_I32));
 }
 
 /* ---- Sigmoid and Tanh ---- */

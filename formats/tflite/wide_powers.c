@@ -34,7 +34,8 @@ static int64_t exp_of_quarter(int64_t x) {
 
 /* exp(x), in Q15, of x <= 0 with `whole` bits before the point. */
 static int64_t exp_of_negative(int64_t x, int64_t whole) {
-  static const int16_t exp_of_powers[] = {25520, 19875, 12055, 4435, 600, 11}; /* of -1/4 .. -8 */
+  /* of -1/4 .. -16 */
+  static const int16_t exp_of_powers[] = {25520, 19875, 12055, 4435, 600, 11, 0};
   const int64_t bits = 15 - whole, quarter = INT64_C(1) << (bits - 2);
   const int64_t in_quarter = (x & (quarter - 1)) - quarter, left = in_quarter - x;
   if (x == 0) return ONE;
@@ -62,12 +63,20 @@ int16_t tfl_sigmoid_of_power(const void *numbers, int64_t code) {
   return (int16_t)(code > 0 ? y : ONE - y);
 }
 
-/* tanh(x) = (1 - e) / (1 + e) = 2 / (1 + e) - 1 with e = exp(-2 |x|); *numbers: the bits by which
- * codes are shifted to become Q12. */
-int16_t tfl_tanh_of_power(const void *numbers, int64_t code) {
-  const int64_t x = saturated(code * (INT64_C(1) << *(const int *)numbers));
+/* tanh(x) = (1 - e) / (1 + e) = 2 / (1 + e) - 1 with e = exp(-2 |x|), of x with `whole` bits before
+ * the point, up to 4. */
+static int16_t tanh_in(int64_t x, int64_t whole) {
   if (x == 0) return 0;
-  const int64_t e = exp_of_negative(x < 0 ? x : -x, 4);
+  const int64_t e = exp_of_negative(x < 0 ? x : -x, whole + 1);
   const int64_t y = saturated((two_over_one_plus(e) - (1 << 13)) * 4);
   return (int16_t)(x < 0 ? -y : y);
+}
+
+/* *numbers: the bits by which codes are shifted to become Q12. */
+int16_t tfl_tanh_of_power(const void *numbers, int64_t code) {
+  return tanh_in(saturated(code * (INT64_C(1) << *(const int *)numbers)), 3);
+}
+
+int16_t tfl_tanh_of_whole(const void *numbers, int64_t code) {
+  return tanh_in(code, *(const int *)numbers);
 }

@@ -2,18 +2,11 @@
  * an image: the filters of a unit keep what is theirs, so that the state may change in place. */
 #include <string.h>
 
+#include "fixed_dot.h"
 #include "fixed_scale.h"
 #include "fixed_svdf.h"
 
 enum { FILTERS = 64 }; /* that go through a step together */
-
-/* Products of codes have 17 bits at most, and their sums wrap. */
-static int32_t features_sum(const int8_t *x, int16_t zero, const int8_t *w, int64_t n) {
-  uint32_t sum = 0;
-  for (int64_t k = 0; k < n; k++)
-    sum += (uint32_t)((int32_t)(int16_t)(x[k] - zero) * (int16_t)w[k]);
-  return (int32_t)sum;
-}
 
 /* n filters from f on: their codes move on by one, v[k] comes behind them and becomes their sum
  * over time. */
@@ -44,8 +37,7 @@ static void filters_run(const tn_call *call, const fixed_svdf *p, int64_t image,
                 hi = wide ? INT16_MAX : INT8_MAX;
   const int8_t *x = (const int8_t *)call->inputs[SVDF_X]->data + image * p->width,
                *w = (const int8_t *)call->inputs[SVDF_FEATURES]->data + f * p->width;
-  for (int64_t k = 0; k < n; k++)
-    v[k] = features_sum(x, (int16_t)p->a->x_zero, w + k * p->width, p->width);
+  for (int64_t k = 0; k < n; k++) v[k] = fixed_dot(x, p->a->x_zero, w + k * p->width, p->width);
   fixed_scale_all(v, n, p->a->multipliers.data[0], p->a->shifts.data[0]);
   for (int64_t k = 0; k < n; k++) v[k] = (int32_t)fixed_clamp(v[k] + zero, lo, hi);
   (wide ? move_16 : move_8)(p, call->inputs[SVDF_STATE]->data, call->inputs[SVDF_TIMES]->data,

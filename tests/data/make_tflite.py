@@ -421,6 +421,30 @@ def products(name, folder=here):
     m.save(name, [x, a, b, rows], [y, ab, z], folder)
 
 
+def cells(name, folder=here):
+    """An LSTM of codes, whose cell has 16 bits."""
+    def codes(*shape):
+        return rng.integers(-127, 128, shape).astype(np.int8)
+    m = Model("cells")
+    n, width, h = 5, 9, {"scale": 1 / 128, "zero": -4}
+    x = m.tensor("x", [1, 3, width], np.int8, scale=0.04, zero=11)
+    scales = np.float32([0.004, 0.003, 0.006, 0.005, 0.003, 0.002, 0.004, 0.005])
+    w = [m.const("w", codes(n, width), scale=k) for k in scales[:4]]
+    r = [m.const("r", codes(n, n), scale=k) for k in scales[4:]]
+    b = [m.const("b", rng.integers(-5000, 5000, n).astype(np.int32), scale=np.float32(0.04) * k)
+         for k in scales[:4]]
+    states = [m.tensor("h", [1, n], np.int8, **h), m.tensor("c", [1, n], np.int16, scale=2**-11)]
+    for t in states:
+        m.g.tensors[t].isVariable = True
+    y = m.tensor("y", [1, 3, n], np.int8, **h)
+    m.op("UNIDIRECTIONAL_SEQUENCE_LSTM",
+         [x, *w, *r, -1, -1, -1, *b, -1, -1, *states, -1, -1, -1, -1], [y],
+         options("UnidirectionalSequenceLSTMOptions", fusedActivationFunction=4, cellClip=3.0))
+    m.g.operators[-1].intermediates = [m.tensor("gate", [0]) for _ in range(4)]
+    m.g.operators[-1].intermediates.append(m.tensor("hidden", [0], np.int8, **h))
+    m.save(name, [x], [y], folder)
+
+
 def reference(folder, sets):
     """What LiteRT makes of it, run as people run it."""
     os.makedirs(os.path.join(folder, "ref"), exist_ok=True)
@@ -445,10 +469,10 @@ if __name__ == "__main__":
     corpus = os.path.join(here, "..", "fuzz", "corpus", "tflite")
     os.makedirs(corpus, exist_ok=True)
     for make in net, net_int8, moves, custom, control, spectrum, codes, described, states, \
-            lookup, recurrent, products, wide:
+            lookup, recurrent, products, wide, cells:
         folder = os.path.join(here, "tflite", make.__name__)
         os.makedirs(folder, exist_ok=True)
         make("model.tflite", folder)
         make(make.__name__, corpus)
         if make not in (custom, lookup):  # strings: see tests/tflite/cases.sh
-            reference(folder, 4 if make in (states, recurrent) else 2)
+            reference(folder, 4 if make in (states, recurrent, cells) else 2)

@@ -1,0 +1,17 @@
+/* Inputs of LSTM, counted from 0 for one direction, and its arithmetic of 8 bits. */
+#ifndef TN_FORMATS_TFLITE_LSTM_H
+#define TN_FORMATS_TFLITE_LSTM_H
+
+#include "lower.h"
+
+enum { LSTM_W = 1, LSTM_R = 5, LSTM_PEEP = 9, LSTM_BIAS = 12, LSTM_PROJECTION = 16 };
+enum { LSTM_H = 18, LSTM_C, LSTM_NORM, LSTM_GATES = 4 };
+
+static inline bool lstm_has(const tn_lowering *t, uint32_t k) {
+  return k < t->call->n_inputs && tn_low_type(t, k);
+}
+
+/* Of x, codes [turns, batch, width]: the codes [turns, batch, units], and both states. */
+tn_status tfl_lstm_of_codes(const tn_lowering *t, int32_t x, int32_t *out);
+
+#endif
