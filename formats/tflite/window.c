@@ -580,9 +580,32 @@ static tn_status resize(const tn_lowering *t, const char *mode) {
   return tn_low_done(t, linear ? tfl_from_real(t, y, 0) : y);
 }
 
+/* XNNPACK weighs pixels of codes by 11 bits. */
+static tn_status resize_codes(const tn_lowering *t) {
+  int64_t size[TN_MAX_RANK], n;
+  tn_status s = check_rank(t, 0, 4);
+  if (!s) s = tfl_const_dims(t, 1, size, &n);
+  if (s) return s;
+  if (n != 2) return tn_low_unsupported(t, "a size that is not [height, width]");
+  const int32_t x = tn_low_in(t, 0);
+  const tn_attr attrs[] = {
+      tn_attr_int("height", size[0]), tn_attr_int("width", size[1]),
+      tn_attr_int("align_corners", tn_low_int(t, "align_corners", 0)),
+      tn_attr_int("half_pixel_centers", tn_low_int(t, "half_pixel_centers", 0))};
+  return tn_low_done(t, tn_low_emit(t, "tenon::FixedResize", &x, 1, attrs, 4));
+}
+
+/* Codes of 8 bits that mean the same behind the node as before it. */
+static bool keeps_codes(const tn_lowering *t) {
+  const tn_tensor *x = tn_low_type(t, 0);
+  const uint32_t y = tfl_y(t);
+  return tfl_counts_steps(t) && (x->dtype == TN_I8 || x->dtype == TN_U8) &&
+         tfl_scale(t, 0) == tfl_scale(t, y) && tfl_zero(t, 0) == tfl_zero(t, y);
+}
+
 tn_status tflite_resize_bilinear(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering t = tn_low_open(call, graph, node);
-  return resize(&t, "linear");
+  return keeps_codes(&t) ? resize_codes(&t) : resize(&t, "linear");
 }
 
 tn_status tflite_resize_nearest_neighbor(const tn_call *call, tn_graph *graph, int32_t node) {

@@ -445,6 +445,24 @@ def cells(name, folder=here):
     m.save(name, [x], [y], folder)
 
 
+def resized(name, folder=here):
+    """Codes between pixels, of each way to count these, and of both types."""
+    m = Model("resized")
+    x = m.tensor("x", [1, 4, 5, 3], np.int8, scale=0.04, zero=11)
+    a = m.tensor("a", [1, 9, 7, 3], np.int8, scale=0.04, zero=11)
+    b = m.tensor("b", [1, 6, 13, 3], np.uint8, scale=0.04, zero=139)
+    y = m.tensor("y", [1, 3, 20, 3], np.uint8, scale=0.04, zero=139)
+    other = m.tensor("other", [1, 9, 7, 3], np.uint8, scale=0.04, zero=139)
+    m.op("RESIZE_BILINEAR", [x, m.const("size", np.array([9, 7], np.int32))], [a],
+         options("ResizeBilinearOptions", halfPixelCenters=True))
+    m.op("QUANTIZE", [a], [other], options("QuantizeOptions"))
+    m.op("RESIZE_BILINEAR", [other, m.const("size", np.array([6, 13], np.int32))], [b],
+         options("ResizeBilinearOptions", alignCorners=True))
+    m.op("RESIZE_BILINEAR", [b, m.const("size", np.array([3, 20], np.int32))], [y],
+         options("ResizeBilinearOptions"))
+    m.save(name, [x], [a, y], folder)
+
+
 def reference(folder, sets):
     """What LiteRT makes of it, run as people run it."""
     os.makedirs(os.path.join(folder, "ref"), exist_ok=True)
@@ -469,7 +487,8 @@ if __name__ == "__main__":
     corpus = os.path.join(here, "..", "fuzz", "corpus", "tflite")
     os.makedirs(corpus, exist_ok=True)
     for make in net, net_int8, moves, custom, control, spectrum, codes, described, states, \
-            lookup, recurrent, products, wide, cells:
+            lookup, recurrent, products, wide, cells, \
+            resized:
         folder = os.path.join(here, "tflite", make.__name__)
         os.makedirs(folder, exist_ok=True)
         make("model.tflite", folder)
