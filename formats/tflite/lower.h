@@ -87,5 +87,8 @@ bool tfl_has_wide_exp(const tn_lowering *t);
 int32_t tfl_wide_sigmoid(const tn_lowering *t);
 int32_t tfl_wide_tanh(const tn_lowering *t);
 int32_t tfl_wide_exp(const tn_lowering *t);
+bool tfl_has_wide_softmax(const tn_lowering *t);
+int32_t tfl_wide_softmax(const tn_lowering *t);
+int32_t tfl_wide_rsqrt(const tn_lowering *t);
 
 #endif

@@ -57,6 +57,7 @@ tn_status tflite_rsqrt(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering t = tn_low_open(call, graph, node);
   if (tfl_counts_steps(&t) && tn_low_type(&t, 0)->dtype == TN_I8)
     return tn_low_done(&t, tfl_fixed_rsqrt(&t));
+  if (tfl_has_wide_exp(&t)) return tn_low_done(&t, tfl_wide_rsqrt(&t));
   const int32_t y = tn_low_1(&t, "Reciprocal", tn_low_1(&t, "Sqrt", tfl_real(&t, 0)));
   return tn_low_done(&t, tfl_from_real(&t, y, 0));
 }
@@ -274,6 +275,7 @@ tn_status tflite_select_v2(const tn_call *call, tn_graph *graph, int32_t node) {
 tn_status tflite_softmax(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering t = tn_low_open(call, graph, node);
   const double beta = tn_low_float(&t, "beta", 1);
+  if (tfl_has_wide_softmax(&t)) return tn_low_done(&t, tfl_wide_softmax(&t));
   int32_t x = tfl_real(&t, 0);
   if (beta != 1) x = tn_low_2(&t, "Mul", x, tn_low_number(&t, TN_F32, beta));
   return tn_low_done(&t, tfl_from_real(&t, tn_low_1_int(&t, "Softmax", x, "axis", -1), 0));

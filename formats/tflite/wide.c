@@ -101,29 +101,44 @@ int32_t tfl_wide_tanh(const tn_lowering *t) {
   return looked_up(t, tanh_of, &c);
 }
 
-/* ---- Exp ---- */
+/* ---- Exp, and 1 / Sqrt ---- */
 
 /* 512 pieces of 128 codes. Each begins half of what the middle of a straight line would be off by
- * beside the function. All in f32. */
+ * beside the function. */
 enum { PIECES = 512, PIECE_BITS = 7 };
 
-static int64_t as_code(float v) { return (int64_t)fminf(fmaxf(v, INT16_MIN), INT16_MAX); }
+static int64_t as_code(double v) { return (int64_t)fmin(fmax(v, INT16_MIN), INT16_MAX); }
 
-static void pieces_make(const tn_lowering *t, int64_t *out) {
-  const float x_scale = (float)tfl_scale(t, 0), y_scale = (float)tfl_scale(t, 1);
-  const float from = x_scale * INT16_MIN, to = x_scale * INT16_MAX;
-  const float step = (to - from) / PIECES, half = step / 2;
-  const float inverse = CODES / (y_scale * INT16_MAX - y_scale * INT16_MIN);
-  for (int64_t k = 0; k < PIECES; k++) {
-    const float x = from + (float)k * step, begin = roundf(expf(x) * inverse),
-                end = expf(from + (float)(k + 1) * step) * inverse;
-    const float straight = roundf((end + begin) / 2), middle = roundf(expf(x + half) * inverse);
-    out[k] = as_code(begin - roundf((straight - middle) / 2));
+typedef struct straights {
+  double x_scale, y_scale;
+  int64_t x_zero;
+  double (*function)(double x, double most); /* most: what the largest code is */
+} straights;
+
+/* Numbers of type T, which is float for functions of one value, and double for Softmax. */
+#define PIECES_MAKE(name, T)                                                            \
+  static void name(const straights *s, int64_t *out) {                                  \
+    const T x_scale = (T)s->x_scale, y_scale = (T)s->y_scale;                           \
+    const T from = x_scale * (T)(INT16_MIN - s->x_zero),                                \
+            to = x_scale * (T)(INT16_MAX - s->x_zero);                                  \
+    const T step = (to - from) / PIECES, half = step / 2;                               \
+    const T inverse = CODES / (y_scale * INT16_MAX - y_scale * INT16_MIN);              \
+    const double most = (double)(y_scale * INT16_MAX);                                  \
+    for (int64_t k = 0; k < PIECES; k++) {                                              \
+      const T x = from + (T)k * step, next = from + (T)(k + 1) * step, mid = x + half;  \
+      const T begin = (T)round((double)((T)s->function((double)x, most) * inverse)),    \
+              end = (T)s->function((double)next, most) * inverse;                       \
+      const T straight = (T)round((double)((end + begin) / 2)),                         \
+              middle = (T)round((double)((T)s->function((double)mid, most) * inverse)); \
+      out[k] = as_code((double)(begin - (T)round((double)((straight - middle) / 2))));  \
+    }                                                                                   \
+    out[PIECES] = as_code(round((double)((T)s->function((double)to, most) * inverse))); \
   }
-  out[PIECES] = as_code(roundf(expf(to) * inverse));
-}
+PIECES_MAKE(pieces_make_f32, float)
+PIECES_MAKE(pieces_make_f64, double)
+#undef PIECES_MAKE
 
-static int16_t exp_of(const void *numbers, int64_t code) {
+static int16_t straight_of(const void *numbers, int64_t code) {
   const int64_t *piece = (const int64_t *)numbers + ((code - INT16_MIN) >> PIECE_BITS),
                 at = (code - INT16_MIN) & ((1 << PIECE_BITS) - 1);
   const int64_t rise = (piece[1] - piece[0]) * at + (1 << (PIECE_BITS - 1));
@@ -135,8 +150,47 @@ bool tfl_has_wide_exp(const tn_lowering *t) {
          !tfl_zero(t, 1);
 }
 
-int32_t tfl_wide_exp(const tn_lowering *t) {
+static int32_t straight_answers(const tn_lowering *t, double (*function)(double x, double most)) {
+  const straights s = {tfl_scale(t, 0), tfl_scale(t, 1), 0, function};
   int64_t pieces[PIECES + 1];
-  pieces_make(t, pieces);
-  return looked_up(t, exp_of, pieces);
+  pieces_make_f32(&s, pieces);
+  return looked_up(t, straight_of, pieces);
+}
+
+static double exp_of_f32(double x, double most) { return (void)most, (double)expf((float)x); }
+int32_t tfl_wide_exp(const tn_lowering *t) { return straight_answers(t, exp_of_f32); }
+
+/* Of what has no root, too, there is an answer. */
+static double one_over_root(double x, double most) {
+  return x > 0 ? (double)(1 / sqrtf((float)x)) : most;
+}
+int32_t tfl_wide_rsqrt(const tn_lowering *t) { return straight_answers(t, one_over_root); }
+
+/* ---- Softmax ---- */
+
+static double exp_of(double x, double most) { return (void)most, exp(x); }
+static double one_over_one_plus(double x, double most) { return (void)most, 1 / (1 + x); }
+
+static int32_t straight_table(const tn_lowering *t, straights s) {
+  int64_t pieces[PIECES + 1];
+  pieces_make_f64(&s, pieces);
+  return tfl_code_answers(t, straight_of, pieces);
+}
+
+bool tfl_has_wide_softmax(const tn_lowering *t) {
+  return tfl_has_wide_exp(t) && tfl_scale(t, 1) == ldexp(1, -15) && tn_low_type(t, 0)->rank > 0;
+}
+
+/* Exponentials of -10 .. 0, and 1 / (1 + x) of 0 .. 1, both of which numbers of 0 .. 1 are. */
+int32_t tfl_wide_softmax(const tn_lowering *t) {
+  enum { RANGE = CODES - 1 };
+  const double beta = (double)(float)tn_low_float(t, "beta", 1);
+  const double unit = 2.0 / RANGE;
+  int64_t multiplier, shift;
+  tfl_split_scale(tfl_scale(t, 0) * beta / (10.0 / RANGE), &multiplier, &shift);
+  const int32_t in[] = {
+      tn_low_in(t, 0), straight_table(t, (straights){10.0 / RANGE, unit, INT16_MAX, exp_of}),
+      straight_table(t, (straights){1.0 / RANGE, unit, INT16_MIN, one_over_one_plus})};
+  const tn_attr attrs[] = {tn_attr_int("multiplier", multiplier), tn_attr_int("shift", shift)};
+  return tn_low_emit(t, "tenon::FixedSoftmax", in, 3, attrs, 2);
 }
