@@ -11,7 +11,7 @@ if(TARGET tenon)
   install(TARGETS tenon EXPORT TenonTargets)
 endif()
 install(PROGRAMS $<TARGET_FILE:check> TYPE BIN RENAME tenon-check)
-install(DIRECTORY include/tenon TYPE INCLUDE FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY include/tenon TYPE INCLUDE FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 install(DIRECTORY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tenon/plugins)
 install(FILES LICENSE TYPE DOC)
 if(TARGET tenon)
@@ -30,7 +30,7 @@ configure_package_config_file(cmake/TenonConfig.cmake.in ${CMAKE_BINARY_DIR}/Ten
   INSTALL_DESTINATION ${package_dir} PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_BINDIR)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/TenonConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/TenonConfig.cmake ${CMAKE_BINARY_DIR}/TenonConfigVersion.cmake
-  cmake/TenonAddPlugin.cmake cmake/TenonIsa.cmake cmake/TenonGpu.cmake cmake/TenonSelect.cmake gen/aten.yaml abi/tenon.symbols
+  cmake/TenonAddPlugin.cmake cmake/TenonExecutorch.cmake cmake/TenonIsa.cmake cmake/TenonGpu.cmake cmake/TenonSelect.cmake gen/aten.yaml abi/tenon.symbols
   DESTINATION ${package_dir})
 # What tables of selected parts are made from.
 foreach(room ops formats devices)
