@@ -202,16 +202,6 @@ static tn_status open_layer(caffe_reader *r, const tn_proto_value *v, caffe_laye
   *l = (caffe_layer){.m = v->message};
   l->name = text_of(r, tn_proto_str(v->message, "name"));
   if (!l->name) return tn_proto_no_memory(&r->net_file);
-  const tn_proto_message *oldest = old ? tn_proto_sub(v->message, "layer") : NULL;
-  if (oldest) {
-    l->m = oldest, l->type = tn_proto_str(oldest, "type");
-    l->name = text_of(r, tn_proto_str(oldest, "name"));
-    if (!l->name) return tn_proto_no_memory(&r->net_file);
-    return caffe_layer_fail(r, l, TN_ERR_VERSION,
-                            "is of the oldest form of layers (V0), which Caffe's "
-                            "upgrade_net_proto_text and upgrade_net_proto_binary bring up to date",
-                            (tn_str){0});
-  }
   l->type = old ? old_type(v->message) : tn_proto_str(v->message, "type");
   l->row = caffe_row(l->type);
   return TN_OK;
@@ -326,9 +316,10 @@ static bool is_text(const uint8_t *data, uint64_t size) {
   return kind && !strcmp(kind->name, "caffe-text");
 }
 
-static tn_status read_file(tn_proto_file *f, tn_proto_message *out) {
-  return f->is_text ? tn_proto_read_text(f, &caffe_net_type, out)
-                    : tn_proto_read_wire(f, &caffe_net_type, out);
+static tn_status read_file(caffe_reader *r, tn_proto_file *f, tn_proto_message *out) {
+  const tn_status s = f->is_text ? tn_proto_read_text(f, &caffe_net_type, out)
+                                 : tn_proto_read_wire(f, &caffe_net_type, out);
+  return s ? s : caffe_upgrade(r, f, out);
 }
 
 /* "folder/net.prototxt" as "net.caffemodel". */
@@ -347,7 +338,7 @@ static tn_status open_weights(caffe_reader *r) {
   *f = (tn_proto_file){.source = r->source, .path = r->weights_path, .arena = &r->arena};
   if (r->source->open_sibling(r->source->ctx, r->weights_path, &f->data, &f->size)) return TN_OK;
   r->has_weights = true;
-  tn_status s = tn_proto_read_wire(f, &caffe_net_type, &r->weights);
+  tn_status s = read_file(r, f, &r->weights);
   if (s) return s;
   const uint64_t n = tn_proto_count(&r->weights, "layer") + tn_proto_count(&r->weights, "layers");
   r->blob_lists = tn_arena_alloc(&r->arena, (n + 1) * sizeof *r->blob_lists);
@@ -363,7 +354,7 @@ static tn_status read_net(caffe_reader *r) {
                                 .size = r->source->size,
                                 .arena = &r->arena,
                                 .is_text = is_text(r->source->data, r->source->size)};
-  tn_status s = read_file(&r->net_file, &r->net);
+  tn_status s = read_file(r, &r->net_file, &r->net);
   if (!s) s = open_weights(r);
   if (s) return s;
   if (r->api->set_opset(r->g, "", ONNX_OPSET) || r->api->set_opset(r->g, "caffe", 1))

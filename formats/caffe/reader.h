@@ -39,6 +39,8 @@ typedef struct caffe_layer {
   const tn_format_op *row;
 } caffe_layer;
 
+/* upgrade.c: adds to a network of the oldest layers (V0) what they are now. */
+tn_status caffe_upgrade(caffe_reader *r, const tn_proto_file *f, tn_proto_message *net);
 /* node.c: a layer as a node of ai.onnx or of the domain caffe. */
 tn_status caffe_node(caffe_reader *r, const caffe_layer *l);
 /* The value of a blob as it is now; status TN_ERR_INVALID: nothing gives it. */

@@ -28,8 +28,14 @@ refuses "no layer before it gives 'y'" "$in
 layer { name: \"a\" type: \"ReLU\" bottom: \"y\" top: \"z\" }"
 refuses "layer 'a' (Python): not supported:" "$in
 layer { name: \"a\" type: \"Python\" bottom: \"x\" top: \"z\" }"
-refuses "(V0)" "$in
-layers { layer { name: \"a\" type: \"relu\" } bottom: \"x\" top: \"z\" }"
+refuses "layer 'a' (nonsense): is of no type that the oldest form of layers (V0) has" "$in
+layers { layer { name: \"a\" type: \"nonsense\" } bottom: \"x\" top: \"z\" }"
+refuses "(V0) and newer ones do not go together" "$in
+layers { layer { name: \"a\" type: \"relu\" } bottom: \"x\" top: \"y\" }
+layers { name: \"b\" type: RELU bottom: \"y\" top: \"z\" }"
+refuses "layer 'b' (relu): reads padding, which is only for one layer with a window" "$in
+layers { layer { name: \"a\" type: \"padding\" pad: 1 } bottom: \"x\" top: \"y\" }
+layers { layer { name: \"b\" type: \"relu\" } bottom: \"y\" top: \"z\" }"
 refuses "needs weights, and there is no 'x.caffemodel'" "$in
 layer { name: \"a\" type: \"InnerProduct\" bottom: \"x\" top: \"z\" }"
 refuses "only layers for training give what it reads" "
@@ -48,6 +54,43 @@ does_not_run "so many aspect ratios" "s/aspect_ratio: 2/$(printf 'aspect_ratio: 
 printf '%s\n' "$in" 'layers { name: "p" type: POOLING bottom: "x" top: "y"
   pooling_param { kernel_size: 2 stride: 3 } }' >"$work/old.prototxt"
 "$tenon" run "$work/old.prototxt" --random | grep -q '^y: f32\[1,2,2,2\]' || fail "no V1 layers"
+# the oldest layers, with padding of their own, answer what the same network of newer ones does;
+# weights are found in files of either form
+printf '%s\n' "$in" "layers { layer { name: 'pad' type: 'padding' pad: 1 } bottom: 'x' top: 'wide' }
+layers { layer { name: 'c' type: 'conv' num_output: 3 kernelsize: 3 } bottom: 'wide' top: 'c' }
+layers { layer { name: 'r' type: 'relu' } bottom: 'c' top: 'c' }
+layers { layer { name: 'n' type: 'lrn' local_size: 3 alpha: 0.5 beta: 0.5 } bottom: 'c' top: 'n' }
+layers { layer { name: 'p' type: 'pool' pool: AVE kernelsize: 3 stride: 2 } bottom: 'n' top: 'p' }
+layers { layer { name: 'both' type: 'concat' } bottom: 'p' bottom: 'p' top: 'both' }
+layers { layer { name: 's' type: 'softmax' } bottom: 'both' top: 's' }" >"$work/v0.prototxt"
+printf '%s\n' "$in" "layer { name: 'c' type: 'Convolution' bottom: 'x' top: 'c'
+  convolution_param { num_output: 3 kernel_size: 3 pad: 1 } }
+layer { name: 'r' type: 'ReLU' bottom: 'c' top: 'c' }
+layer { name: 'n' type: 'LRN' bottom: 'c' top: 'n'
+  lrn_param { local_size: 3 alpha: 0.5 beta: 0.5 } }
+layer { name: 'p' type: 'Pooling' bottom: 'n' top: 'p'
+  pooling_param { pool: AVE kernel_size: 3 stride: 2 } }
+layer { name: 'both' type: 'Concat' bottom: 'p' bottom: 'p' top: 'both' }
+layer { name: 's' type: 'Softmax' bottom: 'both' top: 's' }" >"$work/v2.prototxt"
+python3 - "$work" <<'END' || fail "no weights are written"
+import struct, sys
+def varint(n):
+    return bytes([n]) if n < 128 else bytes([n & 127 | 128]) + varint(n >> 7)
+def field(number, data):
+    return varint(number << 3 | 2) + varint(len(data)) + data
+def blob(dims, values):
+    return b"".join(bytes([8 * k + 8, n]) for k, n in enumerate(dims)) + field(
+        5, struct.pack("<%df" % len(values), *values))
+w, b = blob((3, 2, 3, 3), [k % 7 - 3 for k in range(54)]), blob((1, 1, 1, 3), (1, 2, -3))
+old = field(2, field(1, field(1, b"c") + field(2, b"conv") + field(50, w) + field(50, b)))
+new = field(100, field(1, b"c") + field(7, w) + field(7, b))
+open(sys.argv[1] + "/v0.caffemodel", "wb").write(old)
+open(sys.argv[1] + "/v2.caffemodel", "wb").write(new)
+END
+for net in v0 v2; do
+  "$tenon" run "$work/$net.prototxt" --random -o "$work/$net.out" >/dev/null || fail "$net fails"
+done
+cmp "$work/v0.out/s.npy" "$work/v2.out/s.npy" || fail "V0 layers answer something else"
 rows=$("$tenon" ops --format caffe)
 grep -q ' Convolution .*Conv' <<<"$rows" || fail "no row of Convolution"
 exit $status
