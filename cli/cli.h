@@ -89,7 +89,7 @@ enum { CLI_MAX_PLUGINS = 32, CLI_MAX_PINS = 64, CLI_MAX_DEVICES = 8 };
 typedef struct cli_common {
   int32_t threads;
   uint64_t isa_mask;
-  bool no_optimize, vet;
+  bool no_optimize, random_weights, vet;
   double time_limit_s;      /* of runs; 0: none */
   const char *model_format; /* of models that are read; NULL: recognised */
   const char *entry;        /* of models that hold several; NULL: the main one */

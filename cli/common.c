@@ -33,6 +33,7 @@ static const cli_option options[] = {
     {"precision", "TYPE",
      "keep weights of f32 as f16 or bf16 where kernels read them (default f32)", 0},
     {"no-optimize", NULL, "run every node as it stands in the file", 0},
+    {"random-weights", NULL, "make up weights that no file holds (Caffe's .prototxt alone)", 0},
     {"time-limit", "SECONDS", "end runs that are not done so long after the model was loaded", 0},
     {NULL, NULL, NULL, 0}};
 
@@ -112,6 +113,7 @@ static bool set_common(void *target, int index, const char *value) {
     case 11: c->entry = value; return true;
     case 12: return parse_precision(value, &c->precision);
     case 13: c->no_optimize = true; return true;
+    case 14: c->random_weights = true; return true;
     default: return cli_double("time-limit", value, &c->time_limit_s);
   }
 }
@@ -175,6 +177,7 @@ tn_status cli_load(tn_runtime *runtime, const cli_common *c, const char *path, u
                         .flags = flags,
                         .entry = c->entry};
   if (c->no_optimize) o.flags |= TN_MODEL_NO_OPTIMIZE;
+  if (c->random_weights) o.flags |= TN_MODEL_RANDOM_WEIGHTS;
   cli_place_options(c, &o);
   cli_progress("loading %s", path);
   const tn_status status = tn_model_load(runtime, path, &o, diag, out_model);

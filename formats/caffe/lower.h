@@ -16,6 +16,14 @@ tn_status caf_axis(const tn_lowering *c, int64_t axis, int32_t most, int32_t *ou
 /* shift + scale * x */
 int32_t caf_linear(const tn_lowering *c, int32_t x, double scale, double shift);
 
+/* How large the windows of a layer are, in n dims. */
+tn_status caf_kernel(const tn_lowering *c, int32_t n, int64_t *out);
+
+/* random.c: has the layer no blobs, and shall have some that are made up? Then it becomes the same
+ * layer with blobs. */
+bool caf_is_random(const tn_lowering *c);
+tn_status caf_with_blobs(const tn_lowering *c);
+
 tn_status caf_done(const tn_lowering *c, int32_t value);
 tn_status caf_invalid(const tn_lowering *c, const char *what);
 

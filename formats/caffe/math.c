@@ -83,6 +83,7 @@ static tn_status spread(const tn_lowering *c, int32_t value, const tn_tensor *t,
 
 static tn_status scaled(const tn_call *call, tn_graph *graph, int32_t node, bool is_bias) {
   const tn_lowering c = tn_low_open(call, graph, node);
+  if (caf_is_random(&c)) return caf_with_blobs(&c);
   const bool learned = caf_bottoms(&c) == 1;
   int32_t factor = TN_NO_ID, bias = TN_NO_ID;
   tn_status s = spread(&c, tn_low_in(&c, 1), tn_low_type(&c, 1), learned, &factor);
@@ -113,12 +114,14 @@ static int32_t by_channel(const tn_lowering *c, uint32_t blob) {
 
 tn_status caffe_prelu(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering c = tn_low_open(call, graph, node);
+  if (caf_is_random(&c)) return caf_with_blobs(&c);
   return caf_done(&c, tn_low_2(&c, "PRelu", tn_low_in(&c, 0), by_channel(&c, 0)));
 }
 
 /* Blobs: sums of means and of variances, and what they are to be divided by; 0: they are zero. */
 tn_status caffe_batch_norm(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering c = tn_low_open(call, graph, node);
+  if (caf_is_random(&c)) return caf_with_blobs(&c);
   const tn_tensor *sum = caf_blob_type(&c, 2);
   float weight = 0;
   if (!tn_low_int(&c, "use_global_stats", 1))
@@ -162,6 +165,7 @@ tn_status caffe_eltwise(const tn_call *call, tn_graph *graph, int32_t node) {
 
 tn_status caffe_inner_product(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering c = tn_low_open(call, graph, node);
+  if (caf_is_random(&c)) return caf_with_blobs(&c);
   const tn_tensor *x = tn_low_type(&c, 0), *w = caf_blob_type(&c, 0);
   const int64_t units = tn_low_int(&c, "num_output", 0);
   const bool transposed = tn_low_int(&c, "transpose", 0);
@@ -190,6 +194,7 @@ tn_status caffe_inner_product(const tn_call *call, tn_graph *graph, int32_t node
 
 tn_status caffe_embed(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering c = tn_low_open(call, graph, node);
+  if (caf_is_random(&c)) return caf_with_blobs(&c);
   const tn_tensor *w = caf_blob_type(&c, 0);
   const int64_t shape[] = {tn_low_int(&c, "input_dim", 0), tn_low_int(&c, "num_output", 0)};
   int64_t count;
@@ -266,6 +271,7 @@ tn_status caffe_mvn(const tn_call *call, tn_graph *graph, int32_t node) {
 /* SSD: x * scale / sqrt(sum of squares + eps) */
 tn_status caffe_normalize(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering c = tn_low_open(call, graph, node);
+  if (caf_is_random(&c)) return caf_with_blobs(&c);
   const int32_t rank = tn_low_type(&c, 0)->rank, x = tn_low_in(&c, 0);
   if (rank != 4) return caf_invalid(&c, "a bottom that has not 4 dims");
   const int64_t to = tn_low_int(&c, "across_spatial", 1) ? rank : 2;

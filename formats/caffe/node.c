@@ -5,7 +5,7 @@
 #include "reader.h"
 #include "tenon/kit/text.h"
 
-enum { MAX_ATTRS = 24, MAX_VALUES = 1024 };
+enum { MAX_ATTRS = 25, MAX_VALUES = 1024 };
 
 typedef struct maker {
   caffe_reader *r;
@@ -133,6 +133,13 @@ static tn_status add_blobs(maker *m) {
     s = add_blob(m, f, v->message, n++);
   }
   if (s || n >= (uint32_t)needed || m->n_bottoms > 1) return s;
+  if (!n && r->source->flags & TN_SOURCE_RANDOM_WEIGHTS) {
+    m->attrs[m->n_attrs++] = (tn_attr){.head = TN_HEAD(tn_attr),
+                                       .name = "random_weights",
+                                       .kind = TN_ATTR_INT,
+                                       .i = ++r->n_random};
+    return TN_OK;
+  }
   if (r->has_weights)
     return caffe_layer_fail(r, m->l, TN_ERR_INVALID, "has no weights in the .caffemodel",
                             (tn_str){0});

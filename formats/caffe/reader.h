@@ -23,7 +23,8 @@ typedef struct caffe_reader {
   tn_proto_message net, weights;
   bool has_weights; /* a file of them, beside the net's */
   const char *weights_path;
-  tn_map layers; /* of the file with weights, by name: numbers of blob_lists */
+  int64_t n_random; /* layers whose weights are to be made up */
+  tn_map layers;    /* of the file with weights, by name: numbers of blob_lists */
   const tn_proto_message **blob_lists;
   tn_map blobs;   /* by name: their values now */
   tn_map writers; /* by name: how many layers are still to write them */

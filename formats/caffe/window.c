@@ -24,8 +24,12 @@ static tn_status per_dim(const tn_lowering *c, const char *name, const char *h, 
   return TN_OK;
 }
 
+tn_status caf_kernel(const tn_lowering *c, int32_t n, int64_t *out) {
+  return per_dim(c, "kernel_size", "kernel_h", "kernel_w", n, 0, 1, out);
+}
+
 static tn_status open_window(const tn_lowering *c, window *w) {
-  tn_status s = per_dim(c, "kernel_size", "kernel_h", "kernel_w", w->n, 0, 1, w->kernel);
+  tn_status s = caf_kernel(c, w->n, w->kernel);
   if (!s) s = per_dim(c, "stride", "stride_h", "stride_w", w->n, 1, 1, w->strides);
   if (!s) s = per_dim(c, "dilation", NULL, NULL, w->n, 1, 1, w->dilations);
   if (!s) s = per_dim(c, "pad", "pad_h", "pad_w", w->n, 0, 0, w->pads);
@@ -50,6 +54,7 @@ static tn_status conv(const tn_call *call, tn_graph *graph, int32_t node, const 
   const tn_tensor *x = tn_low_type(&c, 0), *weights = caf_blob_type(&c, 0);
   window w = {.n = x->rank - 2};
   int32_t axis = 0;
+  if (caf_is_random(&c)) return caf_with_blobs(&c);
   if (caf_bottoms(&c) != 1) return tn_low_unsupported(&c, "a convolution of several bottoms");
   if (x->rank < 3 || !weights || weights->rank != x->rank)
     return tn_low_unsupported(&c, "a convolution whose weights have another rank than its bottom");

@@ -252,7 +252,14 @@ typedef struct tn_source {
   /* Which entry of the file shall be read, by its name; NULL: the one that its format takes for the
    * main one. A reader that knows of none leaves it. */
   const char *entry;
+  uint32_t flags; /* TN_SOURCE_... */
+  uint32_t reserved;
 } tn_source;
+enum {
+  TN_SOURCE_RANDOM_WEIGHTS =
+      1 /* weights that no file holds are made up. A reader that knows of none
+                                  leaves it */
+};
 
 /* A file as a writer sees it. It replaces the old one whole, or not at all. One thread. */
 typedef struct tn_sink {

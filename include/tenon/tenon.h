@@ -312,8 +312,11 @@ enum {
       4, /* the graph is left as it is when operators are found, types inferred, constants folded:
            as compilers see it. All else is done when a session plans. */
   TN_MODEL_COMPILE =
-      8 /* accelerators compile only: their devices need not be here, modules that are there are not
-           used, and the nodes of islands run on the CPU. For tn_model_save_modules. */
+      8, /* accelerators compile only: their devices need not be here, modules that are there are
+           not used, and the nodes of islands run on the CPU. For tn_model_save_modules. */
+  TN_MODEL_RANDOM_WEIGHTS =
+      16 /* weights that a network needs and no file holds are made up, the same ones each time: to
+             try and to time networks. Of formats that keep them apart from the network: Caffe */
 };
 
 /* Reads, checks and prepares a model. All problems found are in diag, not the first only. The file

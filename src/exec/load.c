@@ -26,6 +26,7 @@ typedef struct tn_loader {
   tn_graph *graph;
   bool is_lazy;      /* the reader reads no elements that it has handed over */
   const char *entry; /* that is wanted; NULL: the main one */
+  uint32_t source_flags;
   tn_arena arena;
   TN_VEC(tn_sibling) siblings; /* mapped once each; the mappings belong to the model */
 } tn_loader;
@@ -279,7 +280,8 @@ static tn_status read_graph(tn_loader *l, const tn_format *format, const tn_mapp
                       .data = file->data,
                       .size = file->size,
                       .open_sibling = open_sibling,
-                      .entry = l->entry};
+                      .entry = l->entry,
+                      .flags = l->source_flags};
   tn_graph *graph = tn_graph_new(l->io.a);
   if (!graph) return TN_ERR_MEMORY;
   const tn_part_owner *owner = tn_registry_format_owner(l->model->planner.registry, format);
@@ -313,6 +315,7 @@ static tn_status load_take(tn_model *model, const char *path, const char *dir,
                  .model = model,
                  .dir = dir,
                  .entry = wanted(options).entry};
+  if (wanted(options).flags & TN_MODEL_RANDOM_WEIGHTS) l.source_flags = TN_SOURCE_RANDOM_WEIGHTS;
   tn_arena_init(&l.arena, a);
   const tn_format *format = NULL;
   const tn_registry *registry = model->planner.registry;

@@ -13,8 +13,8 @@ static tn_status read_options(const tn_model_options *options, tn_diag *diag,
     return tn_fail(diag, TN_ERR_INVALID, "tn_model_options: head.size is %u", options->head.size);
   if (out->max_plans < 0)
     return tn_fail(diag, TN_ERR_INVALID, "tn_model_options: max_plans is %d", out->max_plans);
-  const uint32_t known =
-      TN_MODEL_NO_OPTIMIZE | TN_MODEL_GRAPH_ONLY | TN_MODEL_CHECKED | TN_MODEL_COMPILE;
+  const uint32_t known = TN_MODEL_NO_OPTIMIZE | TN_MODEL_GRAPH_ONLY | TN_MODEL_CHECKED |
+                         TN_MODEL_RANDOM_WEIGHTS | TN_MODEL_COMPILE;
   if (out->flags & ~known)
     return tn_fail(diag, TN_ERR_UNSUPPORTED, "tn_model_options: flags has unknown bits 0x%x",
                    out->flags & ~known);

@@ -91,6 +91,33 @@ for net in v0 v2; do
   "$tenon" run "$work/$net.prototxt" --random -o "$work/$net.out" >/dev/null || fail "$net fails"
 done
 cmp "$work/v0.out/s.npy" "$work/v2.out/s.npy" || fail "V0 layers answer something else"
+# weights that no file holds can be made up, of all layers that have some, the same ones each time
+printf '%s\n' 'input: "x" input_dim: 2 input_dim: 4 input_dim: 6 input_dim: 6
+layer { name: "a" type: "Convolution" bottom: "x" top: "a"
+  convolution_param { num_output: 6 kernel_h: 3 kernel_w: 2 group: 2 } }
+layer { name: "b" type: "BatchNorm" bottom: "a" top: "b" }
+layer { name: "s" type: "Scale" bottom: "b" top: "s" scale_param { bias_term: true } }
+layer { name: "i" type: "Bias" bottom: "s" top: "i" }
+layer { name: "p" type: "PReLU" bottom: "i" top: "p" }
+layer { name: "d" type: "Deconvolution" bottom: "p" top: "d"
+  convolution_param { num_output: 4 kernel_size: 2 stride: 2 group: 2 bias_term: false } }
+layer { name: "n" type: "Normalize" bottom: "d" top: "n" norm_param { across_spatial: false } }
+layer { name: "f" type: "InnerProduct" bottom: "n" top: "f"
+  inner_product_param { num_output: 5 transpose: true } }
+layer { name: "w" type: "ArgMax" bottom: "f" top: "w" argmax_param { axis: 1 } }
+layer { name: "e" type: "Embed" bottom: "w" top: "e"
+  embed_param { num_output: 3 input_dim: 5 } }' >"$work/made.prototxt"
+for k in 1 2; do
+  "$tenon" run "$work/made.prototxt" --random-weights --random -o "$work/made$k" >/dev/null ||
+    fail "random weights"
+done
+cmp "$work/made1/e.npy" "$work/made2/e.npy" || fail "random weights are other ones each time"
+"$tenon" run "$work/made.prototxt" --random >/dev/null 2>&1 && fail "weights are made up unasked"
+sed 's/group: 2 }/group: 3 }/' "$work/made.prototxt" >"$work/odd.prototxt"
+"$tenon" run "$work/odd.prototxt" --random-weights --random >"$work/out" 2>&1 &&
+  fail "a wrong group"
+grep -q "node 'a' (caffe::Convolution).*group does not divide" "$work/out" ||
+  fail "not named: $(cat "$work/out")"
 rows=$("$tenon" ops --format caffe)
 grep -q ' Convolution .*Conv' <<<"$rows" || fail "no row of Convolution"
 exit $status
