@@ -306,9 +306,17 @@ static bool run_way(ts_reader *r, const ts_node *block, way *w) {
   return ok && !r->status;
 }
 
-static ts_frozen *frozen_in(ts_reader *r, way *w, ts_cell *cell) {
-  for (int64_t k = 0; k < w->cells.n; k++)
-    if (w->cells.data[k] == cell) return w->frozen[k];
+/* Where the way has each of the cells; -1: it did not change it. */
+static int64_t *places_in(ts_reader *r, const way *w, const ts_cells *cells) {
+  int64_t *at = ts_alloc(r, ((uint64_t)cells->n + 1) * sizeof *at);
+  const int64_t mark = ts_mark(r, &w->cells);
+  for (int64_t k = 0; at && k < cells->n; k++)
+    at[k] = cells->data[k]->mark == mark ? cells->data[k]->slot : -1;
+  return at;
+}
+
+static ts_frozen *frozen_in(ts_reader *r, way *w, ts_cell *cell, int64_t place) {
+  if (place >= 0) return w->frozen[place];
   ts_scope *scope = r->scope;
   r->scope = w->inner.outer;
   ts_frozen *f = ts_freeze(r, cell->v);
@@ -317,9 +325,12 @@ static ts_frozen *frozen_in(ts_reader *r, way *w, ts_cell *cell) {
 }
 
 static bool merge_cells(branches *b, way *ways, ts_cells *cells, ts_value **out) {
+  const int64_t *then_at = places_in(b->r, &ways[0], cells),
+                *else_at = places_in(b->r, &ways[1], cells);
+  if (!then_at || !else_at) return false;
   for (int64_t k = 0; k < cells->n; k++) {
-    ts_frozen *x = frozen_in(b->r, &ways[0], cells->data[k]),
-              *y = x ? frozen_in(b->r, &ways[1], cells->data[k]) : NULL;
+    ts_frozen *x = frozen_in(b->r, &ways[0], cells->data[k], then_at[k]),
+              *y = x ? frozen_in(b->r, &ways[1], cells->data[k], else_at[k]) : NULL;
     out[k] = y ? merge(b, x, y) : NULL;
     if (!out[k]) return false;
   }
@@ -363,18 +374,10 @@ static ts_value *merge_conditions(branches *b, const way *ways) {
   return merge(b, &(ts_frozen){.v = ways[0].conditions}, &(ts_frozen){.v = ways[1].conditions});
 }
 
-static bool add_cells(ts_reader *r, const ts_cells *from, ts_cells *to) {
-  for (int64_t k = 0; k < from->n; k++) {
-    bool is_new = true;
-    for (int64_t i = 0; i < to->n && is_new; i++) is_new = to->data[i] != from->data[k];
-    if (is_new && tn_vec_push(&r->allocator, to, from->data[k])) return ts_no_memory(r), false;
-  }
-  return true;
-}
-
 static bool finish(branches *b, way *ways, ts_value *condition, ts_cells *cells) {
   ts_reader *r = b->r;
-  if (!add_cells(r, &ways[0].cells, cells) || !add_cells(r, &ways[1].cells, cells)) return false;
+  if (!ts_cells_add(r, &ways[0].cells, cells) || !ts_cells_add(r, &ways[1].cells, cells))
+    return false;
   ts_value **merged = ts_alloc(r, ((uint64_t)cells->n + 1) * sizeof *merged);
   if (!merged || !merge_cells(b, ways, cells, merged)) return false;
   ts_value *holds = merge_conditions(b, ways);

@@ -179,26 +179,17 @@ static bool add_inputs(loop *l, ts_ssa *out_turn) {
   return !r->status;
 }
 
-static carried *find(loop *l, const ts_cell *cell) {
-  for (int64_t k = 0; k < l->cells.n; k++)
-    if (l->cells.data[k].cell == cell) return &l->cells.data[k];
-  return NULL;
-}
-
-static const ts_value *before(const ts_reader *r, const ts_inner *inner, const ts_cell *cell) {
-  for (int64_t k = inner->n_changes; k < r->journal.n; k++)
-    if (r->journal.data[k].cell == cell) return r->journal.data[k].before;
-  return NULL;
-}
-
 /* What had no value before needs none from turn to turn. */
 static bool note_changed(loop *l, const ts_inner *inner) {
   ts_reader *r = l->r;
   ts_cells changed = {0};
-  bool ok = ts_changed(r, inner->n_changes, inner->serial, &changed);
-  for (int64_t k = 0; ok && k < changed.n; k++) {
-    if (find(l, changed.data[k])) continue;
-    const ts_value *was = before(r, inner, changed.data[k]);
+  bool ok = true;
+  for (int64_t k = 0; ok && k < l->cells.n; k++)
+    ok = !tn_vec_push(&r->allocator, &changed, l->cells.data[k].cell) || (ts_no_memory(r), false);
+  const int64_t n_known = changed.n;
+  ok = ok && ts_changed(r, inner->n_changes, inner->serial, &changed);
+  for (int64_t k = n_known; ok && k < changed.n; k++) {
+    const ts_value *was = r->journal.data[changed.data[k]->slot].before;
     const bool is_new = !was || was->kind == TS_V_POISON;
     const carried c = {changed.data[k], is_new ? LOST : CARRIED, TS_V_NONE};
     ok = !tn_vec_push(&r->allocator, &l->cells, c);

@@ -40,6 +40,8 @@ struct ts_cell {
   struct ts_peer *peers; /* of tensors: those that may be the same memory, or a copy */
   int32_t state;         /* of the model, plus 1; 0: it is none */
   const char *name;      /* "memory.hidden_state", for states; NULL: it has none */
+  int64_t mark, slot;    /* ts_mark: who marked it last, and its place there */
+  bool is_written;       /* it is among the reader's written ones */
 };
 typedef struct ts_peer {
   ts_cell *cell;
@@ -160,7 +162,7 @@ typedef struct ts_reader {
   ts_frame *frame;
   const ts_node *at;      /* what is executed */
   int32_t n_calls, depth; /* depth: of functions of the reader that call themselves */
-  int64_t serial, n_names, n_nodes, n_source_nodes, steps_left;
+  int64_t serial, n_names, n_nodes, n_source_nodes, n_marks, steps_left;
   uint64_t room; /* bytes that copies of tensors and lists may still take */
   TN_VEC(ts_change) journal;
   TN_VEC(ts_assert) asserts; /* of the scope that is built */
@@ -380,11 +382,17 @@ struct ts_frozen {
   int32_t n;
 };
 ts_frozen *ts_freeze(ts_reader *r, ts_value *v);
-/* The cells that were changed since, which are not younger than `serial`; each once. */
 typedef struct ts_cells {
   ts_cell **data;
   int64_t n, cap;
 } ts_cells;
+/* Marks the cells with a new mark, which is answered, and their slots with their places: so others
+ * find them in one step, until someone else marks them. */
+int64_t ts_mark(ts_reader *r, const ts_cells *cells);
+/* Adds the cells of `from` that are not in `to` yet. */
+bool ts_cells_add(ts_reader *r, const ts_cells *from, ts_cells *to);
+/* Adds the cells that were changed since and are neither younger than `serial` nor in `out` yet;
+ * their slots are the places of their first changes in the journal. */
 bool ts_changed(ts_reader *r, int64_t n_changes, int64_t serial, ts_cells *out);
 
 /* A graph inside of the one that is built, and what comes back when it is done. */

@@ -126,8 +126,8 @@ ts_cell *ts_cell_new(ts_reader *r, ts_value *v) {
 }
 
 static bool note_write(ts_reader *r, ts_cell *cell) {
-  for (int64_t k = 0; k < r->written.n; k++)
-    if (r->written.data[k] == cell) return true;
+  if (cell->is_written) return true;
+  cell->is_written = true;
   return !tn_vec_push(&r->allocator, &r->written, cell) || (ts_no_memory(r), false);
 }
 
@@ -153,15 +153,34 @@ void ts_roll_back(ts_reader *r, int64_t n_changes) {
   }
 }
 
+int64_t ts_mark(ts_reader *r, const ts_cells *cells) {
+  const int64_t mark = ++r->n_marks;
+  for (int64_t k = 0; k < cells->n; k++) {
+    cells->data[k]->mark = mark;
+    cells->data[k]->slot = k;
+  }
+  return mark;
+}
+
+static bool add_unmarked(ts_reader *r, ts_cell *cell, int64_t mark, int64_t slot, ts_cells *to) {
+  if (cell->mark == mark) return true;
+  cell->mark = mark;
+  cell->slot = slot;
+  return !tn_vec_push(&r->allocator, to, cell) || (ts_no_memory(r), false);
+}
+
+bool ts_cells_add(ts_reader *r, const ts_cells *from, ts_cells *to) {
+  const int64_t mark = ts_mark(r, to);
+  for (int64_t k = 0; k < from->n; k++)
+    if (!add_unmarked(r, from->data[k], mark, to->n, to)) return false;
+  return true;
+}
+
 bool ts_changed(ts_reader *r, int64_t n_changes, int64_t serial, ts_cells *out) {
+  const int64_t mark = ts_mark(r, out);
   for (int64_t k = n_changes; k < r->journal.n; k++) {
     ts_cell *c = r->journal.data[k].cell;
-    bool is_new = c->serial <= serial;
-    for (int64_t i = 0; i < out->n && is_new; i++) is_new = out->data[i] != c;
-    if (is_new && tn_vec_push(&r->allocator, out, c)) {
-      ts_no_memory(r);
-      return false;
-    }
+    if (c->serial <= serial && !add_unmarked(r, c, mark, k, out)) return false;
   }
   return true;
 }
