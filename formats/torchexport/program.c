@@ -106,8 +106,7 @@ static tn_status check_version(pt2_reader *r) {
 
 /* ---- inputs ---- */
 
-/* "Symbol('s17', ...)" and "s17": s17. Sums and products have no name. */
-static const char *symbol_name(pt2_reader *r, const char *expr) {
+const char *pt2_symbol_name(pt2_reader *r, const char *expr) {
   static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
   if (!strncmp(expr, "Symbol('", 8)) expr += 8;
   const size_t n = strspn(expr, letters);
@@ -120,7 +119,7 @@ static tn_status name_dims(pt2_reader *r, const json_value *meta, int32_t value)
   int32_t dim = 0;
   for (const json_value *v = sizes->first; v; v = v->next, dim++) {
     const json_value *expr = json_object(v, "as_expr");
-    const char *text = json_text(expr, "expr_str"), *name = text ? symbol_name(r, text) : NULL;
+    const char *text = json_text(expr, "expr_str"), *name = text ? pt2_symbol_name(r, text) : NULL;
     if (name && r->api->value_set_dim_name(r->g, value, dim, name)) return pt2_no_memory(r);
   }
   return TN_OK;
@@ -223,12 +222,24 @@ static tn_status written_buffers(pt2_scope *s, const json_value *specs) {
 
 /* ---- outputs ---- */
 
+/* The first output that is a tensor and is answered: what conditions hang on. */
+static const char *find_checked(const json_value *outputs) {
+  for (const json_value *spec = outputs->first; spec; spec = spec->next) {
+    const json_value *v = json_union(spec), *arg = json_union(json_get(v, "arg"));
+    if (json_is(v, "user_output") && json_is(arg, "as_tensor")) return json_text(arg, "name");
+  }
+  return NULL;
+}
+
 static tn_status add_output(pt2_scope *s, const char *name, const aten_arg *a) {
   pt2_reader *r = s->r;
   const tn_graph_api *api = r->api;
   int32_t out = a->value;
   tn_status status = TN_OK;
   if (a->kind == ATEN_NONE) return TN_OK;
+  r->checked = NULL; /* its name is free for what hangs on the conditions */
+  if (a->kind == ATEN_TENSOR) status = pt2_require(s, &out);
+  if (status) return status;
   if (a->kind != ATEN_TENSOR) {
     const char *fresh = pt2_fresh(s, name);
     status = fresh ? pt2_number(s, r->g, fresh, a, &out) : pt2_no_memory(r);
@@ -312,6 +323,8 @@ static tn_status read_program(pt2_scope *s, const json_value *module) {
   if (!inputs || !outputs) return pt2_fail(s->r, TN_ERR_INVALID, "the program has no signature");
   tn_status status = TN_OK;
   for (const json_value *v = inputs->first; v && !status; v = v->next) status = read_input(s, v);
+  if (!status) status = pt2_find_conditions(s, inputs);
+  if (s->r->conditions.n) s->r->checked = find_checked(outputs);
   if (!status) status = pt2_run_nodes(s, json_object(module, "graph"));
   for (const json_value *v = outputs->first; v && !status; v = v->next) status = read_output(s, v);
   if (!status) status = written_buffers(s, inputs);
@@ -362,6 +375,7 @@ tn_status pt2_read(const tn_source *source, tn_graph *graph) {
   tn_map_free(&r.buffers);
   tn_map_free(&r.taken);
   tn_vec_free(&r.allocator, &r.payloads);
+  tn_vec_free(&r.allocator, &r.conditions);
   tn_arena_clear(&r.arena);
   return s;
 }

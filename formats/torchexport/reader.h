@@ -44,6 +44,12 @@ typedef struct pt2_payload {
   const torch_pickled *tensor;
 } pt2_payload;
 
+/* A value of one bool, and what is said if it is false. */
+typedef struct pt2_condition {
+  int32_t id;
+  const char *text;
+} pt2_condition;
+
 typedef struct pt2_reader {
   const tn_source *source;
   const tn_graph_api *api;
@@ -55,9 +61,11 @@ typedef struct pt2_reader {
   tn_zip zip;
   const json_value *root;
   bool is_old;
-  tn_map weights, constants; /* tensors by name: payloads */
-  tn_map taken;              /* names of values */
-  tn_map buffers;            /* constants of the graph, by the buffer's name */
+  tn_map weights, constants;        /* tensors by name: payloads */
+  tn_map taken;                     /* names of values */
+  TN_VEC(pt2_condition) conditions; /* that no output hangs on yet */
+  const char *checked;              /* the output that will; NULL: there is none */
+  tn_map buffers;                   /* constants of the graph, by the buffer's name */
   TN_VEC(pt2_payload) payloads;
   torch_pickle pickles[2];
   tn_zip inner[2];
@@ -76,6 +84,17 @@ tn_status pt2_no_memory(const pt2_reader *r);
 tn_status pt2_fail(const pt2_reader *r, tn_status code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 tn_status pt2_graph_fail(const pt2_reader *r, int32_t status, const char *what);
+
+/* "Symbol('s17', ...)" and "s17": s17. NULL: sums and products have no name. */
+const char *pt2_symbol_name(pt2_reader *r, const char *expr);
+
+/* ---- ranges.c ---- */
+
+/* What the program demands of the sizes of its inputs, which are read: the reader's conditions. */
+tn_status pt2_find_conditions(pt2_scope *s, const json_value *input_specs);
+/* The value hangs on the conditions from now on, which nothing has to care for any more: where one
+ * does not hold, a run fails, and says which dim has to be what. */
+tn_status pt2_require(pt2_scope *s, int32_t *io_value);
 
 /* ---- payload.c ---- */
 

@@ -41,6 +41,9 @@ void pt2_scope_close(pt2_scope *s) {
 
 const char *pt2_fresh(pt2_scope *s, const char *name) {
   pt2_reader *r = s->r;
+  if (!s->outer && r->checked && !strcmp(name, r->checked))
+    name = tn_arena_format(&r->arena, "%s#unchecked", name);
+  if (!name) return NULL;
   const bool is_taken = s->outer || tn_map_get(&r->taken, name, 0);
   if (is_taken) name = tn_arena_format(&r->arena, "%s%s~%d", s->prefix, name, r->n_names++);
   return name && !tn_map_set(&r->taken, name, 1) ? name : NULL;

@@ -8,7 +8,7 @@ fail() {
   status=1
 }
 out=$("$tenon" test "$folder") || fail "tenon test: exit status $?"
-grep -q '^7 passed, 0 failed, 0 skipped$' <<<"$out" || fail "unexpected: $out"
+grep -q '^13 passed, 0 failed, 0 skipped$' <<<"$out" || fail "unexpected: $out"
 # a program that answers something else is a failure
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -21,6 +21,15 @@ grep -q '^  window  *f32\[4,2\]$' <<<"$about" || fail "no state: $about"
 grep -q '^  count  *i64\[\]$' <<<"$about" || fail "no state: $about"
 "$tenon" info "$folder/net/model.pt2" | grep -q '^  x  f32\[[a-z0-9]*,3,6,6\]$' ||
   fail "no name of a dim"
+# what the program demands of sizes
+refuses() { # x's size, y's size, what is said
+  out=$("$tenon" run "$folder/ranges/model.pt2" --random --shape "x=$1x3" --shape "y=$2x3" 2>&1) &&
+    fail "sizes $1 and $2 run"
+  grep -q "the program refuses these inputs: $3\$" <<<"$out" || fail "unexpected: $out"
+}
+refuses 2 5 "dim 0 of 'x' (s[0-9]*) has to be from 3 to 8"
+refuses 9 19 "dim 0 of 'x' (s[0-9]*) has to be from 3 to 8"
+refuses 4 8 "dim 0 of 'y' has to be 2\*s[0-9]* + 1"
 # what the operators become
 rows=$("$tenon" ops --format torchexport)
 grep -q ' aten::conv2d  *lowered  *aten::conv2d' <<<"$rows" || fail "no row of conv2d"
