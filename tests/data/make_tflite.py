@@ -463,6 +463,58 @@ def resized(name, folder=here):
     m.save(name, [x], [a, y], folder)
 
 
+def stablehlo(name, folder=here):
+    """Operators that LiteRT has no kernels for: what they answer is what numpy makes of it."""
+    m = Model("stablehlo")
+    outputs = []
+
+    def op(kind, inputs, y, data, **fields):
+        t = m.tensor(y, data.shape, data.dtype.type)
+        camel = "Stablehlo" + kind.title().replace("_", "") + "Options"
+        m.op("STABLEHLO_" + kind, inputs, [t], options(camel, **fields) if fields else None)
+        outputs.append((t, data))
+        return t
+    x, y = (np.random.default_rng(k).normal(size=(2, 3)).astype(np.float32) for k in (1, 2))
+    a, b = m.tensor("x", x.shape), m.tensor("y", y.shape)
+    least, most = (m.const("c", np.float32(k)) for k in (-0.5, 0.7))
+    op("CLAMP", [least, a, most], "clamped", np.clip(x, -0.5, 0.7))
+    op("CONCATENATE", [a, b], "both", np.concatenate([x, y], 1), dimension=1)
+    op("SLICE", [a], "part", x[0:2:1, 0:3:2], startIndices=[0, 0], limitIndices=[2, 3],
+       strides=[1, 2])
+    op("TRANSPOSE", [b], "turned", np.ascontiguousarray(y.T), permutation=[1, 0])
+    op("REMAINDER", [a, b], "rest", np.fmod(x, y))
+    square = m.tensor("square", x.shape)
+    m.op("STABLEHLO_MULTIPLY", [a, a], [square])
+    op("RSQRT", [square], "root", (1 / np.sqrt(x * x)).astype(np.float32))
+    compared = [f(x, y) for f in (np.equal, np.not_equal, np.greater_equal, np.greater,
+                                  np.less_equal, np.less)]
+    said = [op("COMPARE", [a, b], f"compared{k}", c, comparisonDirection=k)
+            for k, c in enumerate(compared)]
+    op("AND", [said[1], said[3]], "and", compared[1] & compared[3])
+    op("OR", [said[4], said[3]], "or", compared[4] | compared[3])
+    op("CONVERT", [said[2]], "numbers", compared[2].astype(np.int32))
+    m.save(name, [a, b], [t for t, _ in outputs], folder)
+    if os.path.isdir(os.path.join(folder, "ref")):
+        for k, data in enumerate((x, y)):
+            np.save(os.path.join(folder, "ref", f"set0_in{k}.npy"), data)
+        for k, (_, data) in enumerate(outputs):
+            np.save(os.path.join(folder, "ref", f"set0_out{k}.npy"), data)
+
+
+def drawn(name, folder=here):
+    """Numbers that are drawn, by seeds."""
+    m = Model("drawn")
+    shape = m.const("shape", np.array([40, 50], np.int32))
+    u, n = m.tensor("uniform", [40, 50]), m.tensor("normal", [40, 50])
+    classes = m.tensor("classes", [2, 100], np.int64)
+    m.op("RANDOM_UNIFORM", [shape], [u], options("RandomOptions", seed=3, seed2=7))
+    m.op("RANDOM_STANDARD_NORMAL", [shape], [n], options("RandomOptions", seed=3, seed2=8))
+    m.op("MULTINOMIAL", [m.const("odds", np.float32([[0, -99, 0], [-99, 0, -99]])),
+                         m.const("count", np.int32(100))], [classes],
+         options("RandomOptions", seed=1, seed2=2))
+    m.save(name, [], [u, n, classes], folder)
+
+
 def reference(folder, sets):
     """What LiteRT makes of it, run as people run it."""
     os.makedirs(os.path.join(folder, "ref"), exist_ok=True)
@@ -488,10 +540,10 @@ if __name__ == "__main__":
     os.makedirs(corpus, exist_ok=True)
     for make in net, net_int8, moves, custom, control, spectrum, codes, described, states, \
             lookup, recurrent, products, wide, cells, \
-            resized:
+            resized, stablehlo, drawn:
         folder = os.path.join(here, "tflite", make.__name__)
-        os.makedirs(folder, exist_ok=True)
+        os.makedirs(os.path.join(folder, "ref"), exist_ok=True)
         make("model.tflite", folder)
         make(make.__name__, corpus)
-        if make not in (custom, lookup):  # strings: see tests/tflite/cases.sh
+        if make not in (custom, lookup, stablehlo, drawn):  # strings: see tests/tflite/cases.sh
             reference(folder, 4 if make in (states, recurrent, cells) else 2)

@@ -8,7 +8,7 @@ fail() {
   status=1
 }
 out=$("$tenon" test "$folder") || fail "tenon test: exit status $?"
-grep -q '^18 passed, 0 failed, 2 skipped$' <<<"$out" || fail "unexpected: $out"
+grep -q '^19 passed, 0 failed, 3 skipped$' <<<"$out" || fail "unexpected: $out"
 grep -q '^skip .*/custom: .*operator tflite::Nobody_Knows; no plug-in' <<<"$out" ||
   fail "the custom operator is not named: $out"
 net=$folder/net/model.tflite
@@ -34,6 +34,14 @@ printf '\3\0\0\0\0\0\0\0\5\0\0\0\0\0\0\0' >"$work/q.bin"
 printf '\377\377\377\377\377\377\377\377\0\0\0\0\0\1\0\0' >>"$work/q.bin"
 "$tenon" run "$folder/lookup/model.tflite" -i "$work/q.bin" >"$work/out"
 grep -qF '["three", "none", "minus one", "many"]' "$work/out" || fail "lookup: $(cat "$work/out")"
+# what is drawn: between 0 and 1, around 0, of classes that have a chance; the same by seeds
+for k in 1 2; do "$tenon" run "$folder/drawn/model.tflite" >"$work/drawn$k" || fail "drawn"; done
+cmp "$work/drawn1" "$work/drawn2" || fail "seeds are not looked at"
+for line in 'uniform: f32\[40,50\]  min 0\.00[0-9]*  max 0\.99[0-9]*  mean 0\.[45]' \
+  'normal: f32\[40,50\]  min -[345]\.[0-9]*  max [345]\.[0-9]*  mean -*0*\.[0-9]' \
+  'classes: i64\[2,100\]  min 0  max 2 '; do
+  grep -q "^$line" "$work/drawn1" || fail "not like '$line': $(cat "$work/drawn1")"
+done
 about=$("$tenon" info "$folder/described/model.tflite")
 for line in 'model_name  *Twice' 'license  *free' 'input_0_is  *(x - 127.5) / 0.5 2 4' \
   'files  *labels.txt'; do

@@ -98,15 +98,20 @@ class Model:
             for k, v in fields.items():
                 assert hasattr(t, k), (options, k)
                 setattr(t, k, v)
-            o.builtinOptionsType = getattr(self.s.BuiltinOptions, options)
-            o.builtinOptions = t
+            if hasattr(self.s.BuiltinOptions2, options):
+                o.builtinOptions2Type = getattr(self.s.BuiltinOptions2, options)
+                o.builtinOptions2 = t
+            else:
+                o.builtinOptionsType = getattr(self.s.BuiltinOptions, options)
+                o.builtinOptions = t
         self.g.operators.append(o)
         return outputs[0]
 
     def options_of(self, name):
         """What an operator's options are called, where they have its name; else None."""
         wanted = name.replace("_", "").lower() + "options"
-        return next((k for k in vars(self.s.BuiltinOptions) if k.lower() == wanted), None)
+        known = {**vars(self.s.BuiltinOptions), **vars(self.s.BuiltinOptions2)}
+        return next((k for k in known if k.lower() == wanted), None)
 
     def bytes(self, version):
         import flatbuffers

@@ -379,3 +379,31 @@ def move_dynamic_update_slice(m, name, dtype, rank, shape):
     )
     start = m.feed(m.r.randint(-1, 7, rank).astype("i4"))
     m.op(name, [x, u, start], [m.out(shape, dtype)])
+
+
+@family
+def bits(m):
+    name = m.pick("RIGHT_SHIFT", "BITCAST", "STABLEHLO_SHIFT_LEFT", "STABLEHLO_PAD")
+    shape = m.dims(m.dims(1, 1, 4)[0])
+    if name == "STABLEHLO_PAD":
+        low = [m.pick(-1, 0, 2) if n > 2 else m.pick(0, 1) for n in shape]
+        high = [m.pick(-1, 0, 3) if n > 2 else m.pick(0, 1) for n in shape]
+        dtype = m.pick("f4", "i4")
+        x, fill = m.feed(m.numbers(shape, dtype)), m.feed(m.numbers([], dtype))
+        y = m.out(np.asarray(shape) + low + high, dtype)
+        return m.op(
+            name,
+            [x, fill],
+            [y],
+            edgePaddingLow=low,
+            edgePaddingHigh=high,
+            interiorPadding=[0] * len(shape),
+        )
+    if name == "BITCAST":
+        a, b = m.pick(("f4", "i4"), ("i4", "f4"), ("f4", "u4"), ("i2", "i2"))
+        return m.op(name, [m.feed(m.numbers(shape, a))], [m.out(shape, b)])
+    dtype = m.pick("i1", "i2", "i4") if name[0] == "R" else "i4"
+    ends = np.iinfo(dtype)
+    x = m.feed(m.r.randint(ends.min, int(ends.max) + 1, shape).astype(dtype))
+    y = m.feed(m.r.randint(0, ends.bits, shape).astype(dtype))
+    m.op(name, [x, y], [m.out(shape, dtype)])
