@@ -102,14 +102,16 @@ ts_value *ts_length(ts_reader *r, ts_value *v) {
 
 /* ---- items ---- */
 
-static ts_value *find_key(const ts_value *items, const ts_value *key) {
+static ts_value *find_key(ts_reader *r, const ts_value *items, const ts_value *key) {
+  if (key->kind == TS_V_STR && !key->known)
+    return ts_null(r, "not supported: a key whose text only a run knows");
   for (int32_t k = items->n - 2; k >= 0; k -= 2)
     if (ts_same(items->items[k], key)) return items->items[k + 1];
   return NULL;
 }
 
 static ts_value *dict_item(ts_reader *r, ts_value *v, ts_value *key) {
-  ts_value *items = ts_known_items(r, v), *found = items ? find_key(items, key) : NULL;
+  ts_value *items = ts_known_items(r, v), *found = items ? find_key(r, items, key) : NULL;
   if (found || r->status) return found;
   if (v->text && *v->text && key->kind == TS_V_STR) return ts_input_item(r, v, key->text);
   return ts_null(r, "the dict has no key '%s'", key->kind == TS_V_STR ? key->text : "?");
@@ -255,6 +257,8 @@ static bool set_key(ts_reader *r, ts_value *dict, ts_value *key, ts_value *v) {
   ts_value *items = ts_known_items(r, dict), *pair[] = {key, v};
   if (!items || (dict->text && *dict->text))
     return ts_null(r, "not supported: setting a key of this dict"), false;
+  if (key->kind == TS_V_STR && !key->known)
+    return ts_null(r, "not supported: a key whose text only a run knows"), false;
   for (int32_t k = 0; k < items->n; k += 2)
     if (ts_same(items->items[k], key)) return replace_item(r, dict, k + 1, v);
   ts_value *more = ts_items(r, TS_V_ITEMS, pair, 2);
@@ -343,8 +347,11 @@ static bool slice(ts_reader *r, const char *name, const ts_args *args, ts_value 
 }
 
 static bool add(ts_reader *r, const char *name, const ts_args *args, ts_value **out) {
-  if (args->n == 2 && args->v[0]->kind == TS_V_STR && args->v[1]->kind == TS_V_STR)
-    return (*out = ts_str(r, ts_format(r, "%s%s", args->v[0]->text, args->v[1]->text))) != NULL;
+  if (args->n == 2 && args->v[0]->kind == TS_V_STR && args->v[1]->kind == TS_V_STR) {
+    *out = ts_str(r, ts_format(r, "%s%s", args->v[0]->text, args->v[1]->text));
+    if (*out) (*out)->known = args->v[0]->known && args->v[1]->known;
+    return *out != NULL;
+  }
   if (!is_list(args, 0) || !is_list(args, 1)) return true;
   ts_value *a = ts_known_items(r, args->v[0]),
            *b = r->status ? NULL : ts_known_items(r, args->v[1]);
@@ -457,7 +464,7 @@ static bool get(ts_reader *r, const char *name, const ts_args *args, ts_value **
   (void)name;
   if (!is_dict(args) || args->n < 2) return false;
   ts_value *items = ts_known_items(r, args->v[0]),
-           *found = items ? find_key(items, args->v[1]) : NULL;
+           *found = items ? find_key(r, items, args->v[1]) : NULL;
   if (r->status) return false;
   return (*out = found ? found : args->n > 2 ? args->v[2] : ts_none(r)) != NULL;
 }

@@ -192,6 +192,8 @@ static bool binary(ts_reader *r, const char *name, const ts_args *args, ts_value
 
 static bool text_equal(ts_reader *r, const char *name, const ts_args *args, ts_value **out) {
   if (args->n == 2 && args->v[0]->kind == TS_V_STR && args->v[1]->kind == TS_V_STR) {
+    if (!args->v[0]->known || !args->v[1]->known)
+      return ts_null(r, "not supported: comparing a text that only a run knows"), false;
     const bool same = !strcmp(args->v[0]->text, args->v[1]->text);
     *out = ts_bool(r, same == !strcmp(name, "aten::eq"));
     return *out != NULL;
@@ -301,14 +303,22 @@ static void add_text(char *text, size_t size, const ts_value *v) {
     snprintf(to, size - n, "?");
 }
 
-/* "{}" stands for the next argument; what only a run knows is "?". */
+/* What is written as PyTorch writes it, to the letter. */
+static bool is_exact(const ts_value *v) {
+  return (v->kind == TS_V_STR || v->kind == TS_V_INT) && v->known;
+}
+
+/* "{}" stands for the next argument; what only a run knows is "?". A text that is not exact is not
+ * known: it can be said, and not be compared. */
 static bool format(ts_reader *r, const char *name, const ts_args *args, ts_value **out) {
   (void)name;
   char text[400] = "";
   int32_t next = 1;
+  bool known = true;
   if (args->n < 1 || args->v[0]->kind != TS_V_STR) return false;
   for (const char *c = args->v[0]->text; *c && strlen(text) + 2 < sizeof text; c++) {
     if (c[0] == '{' && c[1] == '}' && next < args->n) {
+      known = known && is_exact(args->v[next]);
       add_text(text, sizeof text, args->v[next++]);
       c++;
     } else {
@@ -317,7 +327,9 @@ static bool format(ts_reader *r, const char *name, const ts_args *args, ts_value
       text[n + 1] = 0;
     }
   }
-  return *out = ts_str(r, ts_format(r, "%s", text)), *out != NULL;
+  *out = ts_str(r, ts_format(r, "%s", text));
+  if (*out) (*out)->known = known && args->v[0]->known && strlen(text) + 2 < sizeof text;
+  return *out != NULL;
 }
 
 static bool raise(ts_reader *r, const char *name, const ts_args *args, ts_value **out) {

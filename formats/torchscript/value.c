@@ -39,6 +39,7 @@ ts_value *ts_bool(ts_reader *r, bool b) {
 ts_value *ts_str(ts_reader *r, const char *text) {
   ts_value *v = ts_new(r, TS_V_STR);
   if (v) v->text = text;
+  if (v) v->known = true;
   return v;
 }
 
@@ -107,6 +108,7 @@ bool ts_same(const ts_value *a, const ts_value *b) {
   if (a == b) return true;
   if (a->kind != b->kind) return false;
   if (a->kind == TS_V_NONE) return true;
+  if (a->kind == TS_V_STR && !(a->known && b->known)) return false;
   if (a->kind == TS_V_STR || a->kind == TS_V_FUNCTION) return !strcmp(a->text, b->text);
   if (!ts_is_number(a)) return false;
   if (!a->known || !b->known)

@@ -73,6 +73,18 @@ EOF
 out=$(ulimit -t 10 && "$tenon" run "$work/long.pt" --random --shape x=3 2>&1) ||
   fail "120000 variables in a branch: $out"
 grep -q '^output.2: i64\[\].*119999' <<<"$out" || fail "unexpected: $out"
+# a text that only a run knows is not taken for another one
+python3 - "$folder/IfData/model.pt" "$work/text.pt" <<'EOF' || fail "python3: exit status $?"
+import sys, zipfile
+with zipfile.ZipFile(sys.argv[1]) as old, zipfile.ZipFile(sys.argv[2], "w") as new:
+    for name in old.namelist():
+        asks = b'torch.eq(torch.format("{}-d", torch.dim(x)), "1-d")'
+        data = old.read(name).replace(b"bool(torch.gt(torch.sum(x), 0))", asks)
+        new.writestr(zipfile.ZipInfo(name), data)
+EOF
+out=$("$tenon" run "$work/text.pt" --random --shape x=3 2>&1) && fail "an unknown text is compared"
+grep -q 'not supported: comparing a text that only a run knows$' <<<"$out" ||
+  fail "unexpected: $out"
 # programs without an end in depth, time or memory are refused, and storages that hold no codes
 corpus=$folder/../../fuzz/corpus/torchscript
 refused() {
