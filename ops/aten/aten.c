@@ -237,3 +237,9 @@ const char *at_find(const tn_lowering *l, const at_row *rows) {
   while (rows->aten && !at_is(l, rows->aten)) rows++;
   return rows->onnx;
 }
+
+bool at_is_read(const tn_lowering *l, uint32_t k) {
+  const tn_graph_api *api = l->call->host->graph;
+  const int32_t id = tn_low_node(l)->outputs[k];
+  return id >= 0 && (api->value_n_users(l->graph, id) > 0 || api->value_flags(l->graph, id));
+}

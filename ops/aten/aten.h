@@ -89,6 +89,9 @@ tn_status at_fail(const tn_lowering *l, tn_status code, const char *what);
 /* The part of the node's name behind "aten::", without the overload. */
 bool at_is(const tn_lowering *l, const char *name);
 
+/* Whether anything reads output k of the node. */
+bool at_is_read(const tn_lowering *l, uint32_t k);
+
 /* A row of a table that says what an operator of PyTorch is in ONNX. */
 typedef struct at_row {
   const char *aten, *onnx;

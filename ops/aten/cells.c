@@ -69,30 +69,52 @@ static int32_t bags_of(const tn_lowering *l, int64_t n, int32_t offsets) {
   return tn_low_2(l, "Sub", k, at_int_const(l, TN_I64, 1));
 }
 
+/* Which indices count: those that are not the padding. */
+static int32_t kept(const tn_lowering *l, int64_t padding) {
+  return at_not(l, tn_low_2(l, "Equal", at_in(l, 1, TN_I64), at_int_const(l, TN_I64, padding)));
+}
+
+/* The bags, and in place of what is only for training, which nobody reads, nothing. */
+static tn_status done_bags(const tn_lowering *l, int32_t y) {
+  const int64_t empty = 0;
+  int32_t out[4] = {y};
+  const uint32_t n = tn_low_node(l)->n_outputs;
+  if (n > 4) return TN_ERR_INTERNAL;
+  for (uint32_t k = 1; k < n; k++) {
+    if (at_is_read(l, k)) return tn_low_unsupported(l, "its outputs behind the first");
+    out[k] = at_full(l, at_int_const(l, TN_I64, 0), 1, &empty);
+  }
+  return tn_low_done_many(l, out, n);
+}
+
 /* Sums, means or maxima of rows; indices in one row, offsets say where bags begin. */
 tn_status aten_embedding_bag(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering l = tn_low_open(call, graph, node);
   const tn_tensor *w = tn_low_type(&l, 0), *index = tn_low_type(&l, 1), *o = tn_low_type(&l, 2);
   const int64_t mode = tn_low_int(&l, "mode", 0), padding = tn_low_int(&l, "padding_idx", -1);
-  if (index->rank != 1 || w->rank != 2 || o->rank != 1 || padding >= 0 || mode < 0 || mode > 2 ||
-      tn_low_int(&l, "include_last_offset", 0))
+  const int64_t last = tn_low_int(&l, "include_last_offset", 0) != 0; /* it begins no bag */
+  if (index->rank != 1 || w->rank != 2 || o->rank != 1 || o->shape[0] < last || mode < 0 ||
+      mode > 2)
     return tn_low_unsupported(&l, "this form of it");
-  if (tn_low_node(&l)->n_outputs > 1) return tn_low_unsupported(&l, "its outputs behind the first");
-  const int64_t n = index->shape[0], bags = o->shape[0], shape[] = {bags, w->shape[1]};
-  const int32_t zero = at_int_const(&l, w->dtype, 0);
+  const int64_t n = index->shape[0], bags = o->shape[0] - last, shape[] = {bags, w->shape[1]};
+  const int32_t zero = at_int_const(&l, w->dtype, 0), one = at_int_const(&l, w->dtype, 1);
+  const int32_t start = mode == 2 ? tn_low_number(&l, w->dtype, -INFINITY) : zero;
+  int32_t ones = at_full(&l, one, 1, &n);
   int32_t rows = tn_low_2(&l, "Gather", tn_low_in(&l, 0), at_in(&l, 1, TN_I64));
   if (tn_low_type(&l, 3)) rows = tn_low_2(&l, "Mul", rows, at_unsqueeze(&l, tn_low_in(&l, 3), 1));
-  const int32_t bag = at_unsqueeze(&l, bags_of(&l, n, at_in(&l, 2, TN_I64)), 1);
+  if (padding >= 0) {
+    rows = at_where(&l, at_unsqueeze(&l, kept(&l, padding), 1), rows, start);
+    ones = at_cast(&l, kept(&l, padding), TN_BOOL, w->dtype);
+  }
+  const int32_t offsets = at_slice(&l, at_in(&l, 2, TN_I64), 0, 0, bags, 1);
+  const int32_t bag = at_unsqueeze(&l, bags_of(&l, n, offsets), 1);
   const tn_attr how = tn_attr_str("reduction", mode == 2 ? "max" : "add");
-  const int32_t none =
-      at_full(&l, mode == 2 ? tn_low_number(&l, w->dtype, -INFINITY) : zero, 2, shape);
-  const int32_t in[] = {none, bag, rows};
+  const int32_t in[] = {at_full(&l, start, 2, shape), bag, rows};
   int32_t y = tn_low_emit(&l, "ScatterND", in, 3, &how, 1);
   const tn_attr add = tn_attr_str("reduction", "add");
-  const int32_t one = at_int_const(&l, w->dtype, 1);
-  const int32_t counted[] = {at_full(&l, zero, 1, &bags), bag, at_full(&l, one, 1, &n)};
+  const int32_t counted[] = {at_full(&l, zero, 1, &bags), bag, ones};
   const int32_t count = at_unsqueeze(&l, tn_low_emit(&l, "ScatterND", counted, 3, &add, 1), 1);
   if (mode == 1) y = tn_low_2(&l, "Div", y, tn_low_2(&l, "Max", count, one));
   if (mode == 2) y = at_where(&l, tn_low_2(&l, "Equal", count, zero), zero, y);
-  return tn_low_done(&l, y);
+  return done_bags(&l, y);
 }

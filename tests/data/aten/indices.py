@@ -91,6 +91,8 @@ def indices(c):
     offsets, rows = t([0, 2, 2], i64), t([1, 4, 0, 0, 3], i64)
     for mode in (0, 1, 2):
         c.add("embedding_bag", fill((5, 3), f32), rows, offsets, False, mode, n_out=1)
+        c.add("embedding_bag.padding_idx", fill((5, 3), f32), rows, offsets, False, mode, False,
+              None, True, 0, n_out=1)
     c.add("hann_window", 6)
     c.add("hann_window.periodic", 6, False)
     c.add("blackman_window", 5)

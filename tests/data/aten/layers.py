@@ -45,12 +45,37 @@ def products(c):
     c.add("scaled_dot_product_attention", q, k, w, fill((3, 5), b8))
     c.add("scaled_dot_product_attention", q, k, w, fill((3, 5), f32), scale=0.3)
     c.add("scaled_dot_product_attention", fill((1, 4, 3, 4), f32), k, w, enable_gqa=True)
+    transformers(c)
     for p in (2.0, 1.0, INF, 3.0, 0.0):
         c.add("cdist", a, fill((4, 3), f32, 1), p)
         c.add("_cdist_forward", a, fill((4, 3), f32, 1), p, None)
     c.add("pairwise_distance", a, fill((2, 3), f32, 1))
     c.add("cosine_similarity", a, fill((2, 3), f32, 1))
     c.add("cosine_similarity", torch.zeros(1, 3), fill((1, 3), f32))
+
+
+def transformers(c):
+    x, w, b = fill((2, 3, 4), f32), fill((12, 4), f32, 1), fill((12,), f32, 2)
+    out = fill((4, 4), f32, 3), fill((4,), f32, 4)
+    masks = (
+        (None, None),
+        (t([[0, 0, 1], [1, 0, 0], [0, 1, 0]]).bool(), 0),
+        (t([[0, 0, 1], [0, 1, 1]]).bool(), 1),
+        (fill((2, 2, 3, 3), f32, 5) > 0.5, 2),
+    )
+    for mask, kind in masks:
+        c.add("_native_multi_head_attention", x, x, x, 4, 2, w, b, *out, mask, mask_type=kind)
+    c.add("_native_multi_head_attention", x, x, x, 4, 2, w, b, *out, None, True, False)
+    c.add("_native_multi_head_attention", x, x, x, 4, 1, w, b, *out, None, False, n_out=1)
+    norms = [fill((4,), f32, k) for k in range(4)]
+    ffn = fill((5, 4), f32, 1), fill((5,), f32), fill((4, 5), f32, 2), fill((4,), f32, 3)
+    for gelu, first, (mask, kind) in (
+        (False, False, masks[0]),
+        (True, False, masks[1]),
+        (False, True, masks[2]),
+    ):
+        c.add("_transformer_encoder_layer_fwd", x, 4, 2, w, b, *out, gelu, first, 1e-5, *norms,
+              *ffn, mask, kind)
 
 
 def layers(c):
