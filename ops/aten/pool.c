@@ -199,10 +199,13 @@ static tn_status adaptive(const tn_lowering *l, const char *op, const char *redu
     if (n > 1) out[1] = unbatched(l, p.n, places(l, &p, out[1]));
     return tn_low_done_many(l, out, n);
   }
-  if (n > 1) return tn_low_unsupported(l, "places of an adaptive pool whose sizes do not divide");
+  if (n > 1 && at_is_read(l, 1))
+    return tn_low_unsupported(l, "places of an adaptive pool whose sizes do not divide");
+  const int64_t nothing = 0;
   out[0] = tn_low_in(l, 0);
   for (int32_t k = 0; k < p.n; k++) out[0] = in_parts(l, &p, k, out[0], reduce);
-  return tn_low_done_many(l, out, 1);
+  if (n > 1) out[1] = at_full(l, at_int_const(l, TN_I64, 0), 1, &nothing);
+  return tn_low_done_many(l, out, n);
 }
 
 tn_status aten_adaptive_avg_pool(const tn_call *call, tn_graph *graph, int32_t node) {

@@ -618,6 +618,25 @@ class Outs(nn.Module):
         return o, p, q, s, torch.stack([x, y], -1).view(-1)
 
 
+@case((r(2, 5, 8), torch.tensor([0, 3, 1, 4, 4])), trace=True)
+class FastPaths(nn.Module):
+    """What tracing makes of layers in eval; outputs that nobody reads."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+        self.encoder = nn.TransformerEncoder(layer, 2)
+        self.attention = nn.MultiheadAttention(8, 2, batch_first=True)
+        self.bags = nn.EmbeddingBag(5, 3, mode="mean", padding_idx=4)
+        self.pool = nn.AdaptiveMaxPool2d((3, 5))
+        self.requires_grad_(False)
+
+    def forward(self, x, ids):
+        offsets = torch.tensor([0, 2])
+        return self.encoder(x), *self.attention(x, x, x), self.bags(ids, offsets), self.pool(x)
+
+
 @case((r(2, 3, 8, 8),), (r(2, 3, 8, 8, seed=1) * 2,))
 class Quantised(nn.Module):
     """Layers with packed parameters, as QNNPACK computes them."""

@@ -91,6 +91,7 @@ def moves(c):
     c.add("diff", fill((3,), i32), 1, 0, t([7], i32), t([9], i32))
     c.add("linalg_cross", fill((2, 3), f32), fill((2, 3), f32, 1))
     c.add("numel", x)
+    c.add("_shape_as_tensor", x)
     c.add("to.device", fill((2,), f32), "cpu", i32)
     p = fill((1, 4, 2, 2), f32)
     c.add("pixel_shuffle", p, 2)
