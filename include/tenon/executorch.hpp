@@ -12,9 +12,9 @@
  *    the function's type, and arguments are called arg0, arg1 ... Outputs are its last arguments:
  *    `Tensor &`, or what the schema marks (a!).
  *  - Its shapes follow from a dry run: the kernel is called with tensors without data, up to where
- *    it first asks for some. What it has resized an output to by then is its shape; an output that
- *    it has left alone is like the first tensor. If the kernel refuses the dtype of an output, that
- *    of bool, i64 and f32 are tried, too. Where shapes depend on data: TENON_DYNAMIC.
+ *    it first asks for data or memory. What it has resized an output to by then is its shape; an
+ *    output that it has left alone is like the first tensor. If the kernel refuses the dtype of an
+ *    output, that of bool, i64 and f32 are tried, too. Where shapes depend on data: TENON_DYNAMIC.
  *  - A check that fails is an error of that call, with its text. */
 #ifndef TENON_EXECUTORCH_HPP
 #define TENON_EXECUTORCH_HPP

@@ -213,7 +213,7 @@ enum { TEXT = 512, MOST = 64 }; /* of a message; tensors of a call */
 
 /* Thrown through a kernel, caught at its end. */
 struct Failed {};  /* a check failed; the run has its text */
-struct Touched {}; /* a dry run has come to the first data */
+struct Touched {}; /* a dry run has come to the first data, or memory */
 
 struct Run;
 struct TensorImpl {
@@ -436,9 +436,10 @@ class KernelRuntimeContext {
       tenon_et::current->error = error;
   }
   Error failure_state() const { return error_; }
-  /* Memory until the kernel returns. */
+  /* Memory until the kernel returns. A dry run ends here: there, sizes may be of any size. */
   Result<void *> allocate_temp(size_t bytes, size_t alignment = alignof(std::max_align_t)) {
     if (!tenon_et::current) return Error::InvalidState;
+    if (tenon_et::current->is_dry) throw tenon_et::Touched{};
     if (alignment > 64) return Error::InvalidArgument;
     const tn_call *c = tenon_et::current->call;
     void *memory = c->host->alloc(c->ctx, bytes);
