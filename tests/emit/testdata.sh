@@ -17,7 +17,7 @@ declare -A not_static=(
   [onnx-models/sklearn-randomforest]="its outputs' shapes depend on data"
   [tensorflow/kws-basic-lstm-s]='it runs subgraphs'
 )
-# what Tenon itself does not run, or has no shapes
+# what there is no C for yet, or has no shapes
 skipped=' tflite-models/keyword-scrambled-svdf-8bit tflite-models/mnist-lstm-int8
   caffe/prototxt-only tensorflow/tract-plus3 '
 # dims that a file leaves open
