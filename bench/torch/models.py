@@ -105,12 +105,14 @@ def batched_nms(boxes, scores, classes, threshold):
     return torch.ops.torchvision.nms(boxes + offsets[:, None], scores, threshold)
 
 
-LAST = r"head.*(cls_logits|bbox_reg|bbox_ctrness|module_list\.\d+(\.1)?)$"  # of a detector's head
+LAST = (  # of a detector's head
+    r"head.*(cls_logits|bbox_reg|bbox_ctrness|module_list\.\d+(\.1)?|box_predictor\.cls_score)$"
+)
 
 
 def spread_scores(model, x, norms):
     """Random weights that give scores without ties, whose order PyTorch leaves open: what a
-    head's last convolutions make gets a deviation of 1. With `norms`, for deep narrow networks that
+    head's last layers make gets a deviation of 1. With `norms`, for deep narrow networks that
     else lose the picture, batch norms normalise it."""
     made, hooks = {}, []
 
@@ -122,16 +124,16 @@ def spread_scores(model, x, norms):
     for key, module in model.named_modules():
         if norms and isinstance(module, torch.nn.BatchNorm2d):
             hooks.append(module.register_forward_pre_hook(normalise))
-        elif isinstance(module, torch.nn.Conv2d) and re.search(LAST, key):
-            record = lambda conv, _, y: made.setdefault(conv, []).append(y.flatten())
+        elif isinstance(module, (torch.nn.Conv2d, torch.nn.Linear)) and re.search(LAST, key):
+            record = lambda layer, _, y: made.setdefault(layer, []).append(y.flatten())
             hooks.append(module.register_forward_hook(record))
     with torch.no_grad():
         model([x[0]])
     for hook in hooks:
         hook.remove()
-    for conv, values in made.items():
-        conv.weight.data /= torch.cat(values).std()
-        conv.bias.data.normal_(0, 0.3)
+    for layer, values in made.items():
+        layer.weight.data /= torch.cat(values).std()
+        layer.bias.data.normal_(0, 0.3)
 
 
 def vision_model(m, name):
@@ -164,7 +166,7 @@ def vision_model(m, name):
         import torchvision.ops.boxes as boxes
 
         boxes.batched_nms = batched_nms
-        spread_scores(model, x, name.startswith("ssdlite"))
+        spread_scores(model, x, "mobilenet" in name)
         return model, ([x[0]],)
     return model, (x,)
 
@@ -323,6 +325,10 @@ def language(_):
             tf.WhisperConfig(
                 **two_sides,
                 max_source_positions=32,
+                pad_token_id=0,
+                bos_token_id=1,
+                eos_token_id=2,
+                decoder_start_token_id=1,
                 num_mel_bins=16,
             )
         )
@@ -456,24 +462,22 @@ def named(tree, name="output"):
     return []
 
 
-class Detections(torch.nn.Module):
-    """A detector of one picture that answers tensors: traced programs have no lists of dicts."""
+class Answers(torch.nn.Module):
+    """A model as a function of tensors that answers tensors: traced programs have nothing else."""
 
-    def __init__(self, model):
+    def __init__(self, model, names):
         super().__init__()
-        self.model = model
+        self.model, self.names = model, names
 
-    def forward(self, x):
-        return tuple(self.model([x])[0].values())
+    def forward(self, *given):
+        if self.names:
+            return tuple(tensors(self.model(**dict(zip(self.names, given)))))
+        return tuple(tensors(self.model(list(given))))  # a detector takes a list of pictures
 
 
-def save_script(kind, model, args, kwargs, path):
+def save_script(kind, model, args, path):
     if kind == "script":
         program = torch.jit.script(model)
-    elif kwargs:
-        program = torch.jit.trace(
-            model, example_kwarg_inputs=kwargs, strict=False, check_trace=False
-        )
     else:
         program = torch.jit.trace(model, args, strict=False, check_trace=False)
     program.save(path)
@@ -486,12 +490,14 @@ def check_script(tenon, kind, name, make, folder):
     model, args, kwargs = made if len(made) == 3 else (*made, {})
     begin = time.time()
     if kind == "trace" and args and isinstance(args[0], list):
-        model, args = Detections(model).eval(), tuple(args[0])
+        model, args = Answers(model, None).eval(), tuple(args[0])
     if "use_cache" in kwargs:  # traced programs take tensors
         model.config.use_cache = kwargs.pop("use_cache")
+    if kind == "trace" and kwargs:
+        model, args, kwargs = Answers(model, list(kwargs)).eval(), tuple(kwargs.values()), {}
     path = folder / f"{name}.pt"
     with torch.no_grad():
-        program = save_script(kind, model, args, kwargs, str(path))
+        program = save_script(kind, model, args, str(path))
         wanted = named(program(*args, **kwargs))
     saved = time.time() - begin
     params = [a.name for a in program.forward.schema.arguments[1:]]
@@ -527,7 +533,7 @@ def check_sets(tenon, kind, name, case, folder):
             torch.export.save(program, at / "model.pt2")
             run = torch.export.load(at / "model.pt2").module()
         else:
-            run = save_script(kind, model, sets[0], {}, str(at / "model.pt"))
+            run = save_script(kind, model, sets[0], str(at / "model.pt"))
         for k, given in enumerate(sets):
             for i, x in enumerate(y for _, y in leaves(given)):
                 np.save(at / "ref" / f"set{k}_in{i}.npy", x)
