@@ -38,7 +38,7 @@ static const char *const renamed[][2] = {{"biasterm", "bias_term"}, {"kernelsize
 typedef struct upgrade {
   const tn_proto_file *f;
   tn_proto_message *net;
-  tn_map pads; /* by top of a layer of padding: its number among ... */
+  tn_map pads; /* by top of a layer of padding: where it stands in `padding` */
   const tn_proto_message **padding;
   int64_t n_padding;
 } upgrade;

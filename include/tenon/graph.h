@@ -256,9 +256,8 @@ typedef struct tn_source {
   uint32_t reserved;
 } tn_source;
 enum {
-  TN_SOURCE_RANDOM_WEIGHTS =
-      1 /* weights that no file holds are made up. A reader that knows of none
-                                  leaves it */
+  /* Weights that no file holds are made up. A reader that knows of none leaves it. */
+  TN_SOURCE_RANDOM_WEIGHTS = 1
 };
 
 /* A file as a writer sees it. It replaces the old one whole, or not at all. One thread. */
