@@ -1,6 +1,6 @@
 /* The delegate: LiteRT loads the library by tflite_plugin_create_delegate, shows it the graph, and
  * runs one node in place of all others. Tenon reads the file that LiteRT has in memory and takes the
- * graph as a whole, custom operators of plug-ins, too, or leaves it as a whole and says why. */
+ * graph as a whole, custom operators of plug-ins, too, or else the parts of it that it can (claim.c). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -243,6 +243,16 @@ static int32_t prepare(lrt_context *ctx, lrt_delegate *delegate) {
   const char *why = k ? take(ctx, h, nodes, k) : "no memory";
   if (why) {
     const bool is_error = h->must_take && why != not_main;
+    if (!is_error && why != not_main && k) {
+      char text[TEXT];
+      int n;
+      const int32_t status = litert_claim(ctx, h->runtime, delegate, &n, text, sizeof text);
+      if (n) {
+        kernel_free(ctx, k);
+        if (status) say(ctx, "did not get nodes", text);
+        return status;
+      }
+    }
     if (why != not_main)
       say(ctx, is_error ? "cannot take the graph" : "leaves the graph to LiteRT", why);
     kernel_free(ctx, k);

@@ -18,10 +18,24 @@
 enum { LRT_OK = 0, LRT_ERROR = 1, LRT_DELEGATE_ERROR = 2 };
 enum { LRT_CONSTANT = 1, LRT_DYNAMIC = 4 }; /* lrt_tensor.allocation: in the file; made in a run */
 enum { LRT_ALLOW_DYNAMIC = 1 };             /* lrt_delegate.flags: shapes may change */
+enum { LRT_STRING = 5, LRT_MOST_TYPES = 23, LRT_MOST_ALLOCATIONS = 8 };
+enum { LRT_AFFINE = 1 };  /* lrt_tensor.quantization.type: params is an lrt_affine */
+enum { LRT_CUSTOM = 32 }; /* lrt_registration.builtin_code */
 
 typedef struct lrt_ints {
   int32_t size, data[];
 } lrt_ints;
+
+typedef struct lrt_floats {
+  int32_t size;
+  float data[];
+} lrt_floats;
+
+typedef struct lrt_affine {
+  lrt_floats *scale;
+  lrt_ints *zero;
+  int32_t dim;
+} lrt_affine;
 
 typedef struct lrt_tensor {
   int32_t type;
@@ -49,6 +63,10 @@ typedef struct lrt_tensor {
 typedef struct lrt_node {
   lrt_ints *inputs, *outputs, *intermediates, *temporaries;
   void *user_data;
+  void *builtin_data; /* options of a builtin operator: options.c */
+  const void *custom_data;
+  int32_t custom_size;
+  void *delegate;
 } lrt_node;
 
 typedef struct lrt_context lrt_context;
@@ -66,6 +84,11 @@ typedef struct lrt_registration {
   void *more[13]; /* zero; it is handed over by value */
 } lrt_registration;
 
+typedef struct lrt_part { /* nodes that become one of the delegate's: what init is given */
+  lrt_delegate *delegate;
+  lrt_ints *nodes, *inputs, *outputs;
+} lrt_part;
+
 struct lrt_context {
   size_t n_tensors;
   int32_t (*get_execution_plan)(lrt_context *ctx, lrt_ints **out_nodes);
@@ -77,6 +100,12 @@ struct lrt_context {
   int32_t (*get_node)(lrt_context *ctx, int index, lrt_node **out_node, lrt_registration **out_r);
   int32_t (*replace_nodes)(lrt_context *ctx, lrt_registration registration, const lrt_ints *nodes,
                            lrt_delegate *delegate);
+  int32_t n_threads;
+  void *external[2];
+  bool may_narrow;
+  void *profiler, *memory[4], *resize_copying;
+  int32_t (*preview_parts)(lrt_context *ctx, const lrt_ints *nodes, lrt_part **out_parts,
+                           int *out_n); /* NULL: it is not there */
 };
 
 struct lrt_delegate {
@@ -106,5 +135,12 @@ bool litert_find(const void *inside, litert_graph *out);
 bool litert_read(const uint8_t *data, uint64_t size, litert_graph *out);
 /* The name of a tensor of the graph, in the file; NULL: it has none. */
 const char *litert_name(const litert_graph *g, uint32_t tensor);
+
+/* ---- claim.c ---- */
+
+/* Takes the nodes that Tenon can run, in parts; writes what is taken and what is left. *out_n: how
+ * many are taken. Answers a status of LiteRT's. */
+int32_t litert_claim(lrt_context *ctx, tn_runtime *runtime, lrt_delegate *delegate, int *out_n,
+                     char *text, size_t size);
 
 #endif

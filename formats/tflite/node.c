@@ -204,6 +204,20 @@ static tn_status add_states(node_reader *n, tflite_node *made) {
   return TN_OK;
 }
 
+/* A custom operator "acme::Foo" is Foo of the domain acme; others are of the domain tflite. */
+static tn_status add_own(const tflite_node *made, const char *name, const int32_t *ids,
+                         const tn_attr *const *attrs) {
+  tflite_reader *r = made->s->r;
+  const char *colons = strstr(name, "::"), *domain = "tflite";
+  if (colons && colons > name && colons[2]) {
+    domain = tn_arena_strn(&r->arena, name, colons - name);
+    if (!domain || (!r->api->opset(r->main, domain) && r->api->set_opset(r->main, domain, 1)))
+      return tflite_no_memory(r);
+    name = colons + 2;
+  }
+  return tflite_node_add(made, domain, name, ids, made->n_inputs, attrs, made->attrs->n);
+}
+
 static tn_status add_node(node_reader *n) {
   const tn_format_op *row = n->code->row;
   const tn_attr *attrs[TFLITE_MAX_ATTRS];
@@ -224,6 +238,7 @@ static tn_status add_node(node_reader *n) {
     if (status) return status;
   }
   for (uint32_t k = 0; k < n->attrs.n; k++) attrs[k] = &n->attrs.attrs[k];
+  if (!row) return add_own(&made, n->code->name, n->ids, attrs);
   return tflite_node_add(&made, direct ? "" : "tflite", direct ? row->to : n->code->name, n->ids,
                          n->inputs.n, attrs, n->attrs.n);
 }

@@ -92,3 +92,74 @@ def test_what_is_wrong_is_told():
             custom, experimental_delegates=[tenon.litert.delegate(fallback="forbid")]
         )
         made.allocate_tensors()
+
+
+def make_file(nodes, tensors, inputs, outputs):
+    """nodes: code, name of a custom operator, inputs, outputs; tensors: dims and type's number."""
+    flatbuffers = pytest.importorskip("flatbuffers")
+    from ai_edge_litert import schema_py_generated as schema
+    from flatbuffers import flexbuffers
+
+    graph, model = schema.SubGraphT(), schema.ModelT()
+    graph.tensors, graph.operators, model.operatorCodes = [], [], []
+    for k, (code, name, ins, outs) in enumerate(nodes):
+        c, o = schema.OperatorCodeT(), schema.OperatorT()
+        c.builtinCode = c.deprecatedBuiltinCode = code
+        c.customCode, c.version = name, 1
+        o.opcodeIndex, o.inputs, o.outputs = k, ins, outs
+        o.customOptions = list(flexbuffers.Dumps({"alpha": 2.0})) if name else None
+        if code == LSH_PROJECTION:
+            o.builtinOptionsType = schema.BuiltinOptions.LSHProjectionOptions
+            o.builtinOptions = schema.LSHProjectionOptionsT()
+            o.builtinOptions.type = schema.LSHProjectionType.DENSE
+        graph.operators.append(o)
+        model.operatorCodes.append(c)
+    for k, (dims, number) in enumerate(tensors):
+        t = schema.TensorT()
+        t.shape, t.name, t.type = dims, f"t{k}", number
+        graph.tensors.append(t)
+    graph.inputs, graph.outputs = inputs, outputs
+    model.version, model.subgraphs, model.buffers = 3, [graph], [schema.BufferT()]
+    builder = flatbuffers.Builder(1024)
+    builder.Finish(model.Pack(builder), b"TFL3")
+    return bytes(builder.Output())
+
+
+RELU, ABS, LSH_PROJECTION, CUSTOM = 19, 101, 15, 32
+F32, I32 = 0, 2
+
+
+def test_an_operator_of_a_plugins_domain():
+    if not any(p["name"] == "contrib" for p in tenon.Runtime().plugins()):
+        pytest.skip("there is no plug-in contrib")
+    gelu = (CUSTOM, "com.microsoft::QuickGelu", [1], [2])
+    nodes = [(RELU, None, [0], [1]), gelu, (ABS, None, [2], [3])]
+    content = make_file(nodes, [([2, 8], F32)] * 4, [0], [3])
+    made = litert.Interpreter(
+        model_content=content, experimental_delegates=[tenon.litert.delegate()]
+    )
+    feed(made)
+    x = made.get_tensor(0)
+    np.testing.assert_allclose(run(made)[0], x / (1 + np.exp(-2 * x)), rtol=1e-5)
+
+
+def test_parts_around_an_operator_of_litert():
+    """LSH_PROJECTION stays with LiteRT, the two others are Tenon's."""
+    nodes = [(RELU, None, [0], [1]), (ABS, None, [1], [2]), (LSH_PROJECTION, None, [3, 4], [5])]
+    tensors = [([2, 8], F32)] * 3 + [([2, 4], F32), ([2, 8], I32), ([8], I32)]
+    content = make_file(nodes, tensors, [0, 3, 4], [2, 5])
+    made = [
+        litert.Interpreter(model_content=content, experimental_delegates=d)
+        for d in ([], [tenon.litert.delegate()])
+    ]
+    for i in made:
+        feed(i)
+    for x, y in zip(*map(run, made)):
+        np.testing.assert_array_equal(y, x)
+    names = [o["op_name"] for o in made[1]._get_ops_details()]
+    assert names.count("DELEGATE") == 1
+    with pytest.raises(RuntimeError, match="LSH_PROJECTION"):
+        litert.Interpreter(
+            model_content=content,
+            experimental_delegates=[tenon.litert.delegate(fallback="forbid")],
+        )
