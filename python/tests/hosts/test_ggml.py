@@ -1,0 +1,101 @@
+"""Operators as nodes of ggml's graphs; needs libggml-python."""
+
+import ctypes as c
+import pathlib
+
+import numpy as np
+import pytest
+
+libggml = pytest.importorskip("libggml")
+
+import tenon  # noqa: E402
+
+FOLDER = pathlib.Path(libggml.__file__).parent / "lib64"
+OURS = pathlib.Path(tenon.__file__).parent / "lib" / "tenon_ggml.so"
+MEMORY = 1 << 24
+
+
+class Params(c.Structure):
+    _fields_ = [("size", c.c_size_t), ("buffer", c.c_void_p), ("no_alloc", c.c_bool)]
+
+
+def typed(function, result, *arguments):
+    function.restype, function.argtypes = result, arguments
+    return function
+
+
+@pytest.fixture(scope="module")
+def ggml():
+    for name in ("libggml-base.so", "libggml-cpu.so"):
+        library = c.CDLL(str(FOLDER / name), c.RTLD_GLOBAL)
+        base = library if "base" in name else base
+    p, i64 = c.c_void_p, c.c_int64
+    typed(base.ggml_init, p, Params)
+    typed(base.ggml_free, None, p)
+    typed(base.ggml_tensor_overhead, c.c_size_t)
+    typed(base.ggml_new_tensor_2d, p, p, c.c_int, i64, i64)
+    typed(base.ggml_get_data, p, p)
+    typed(base.ggml_sqr, p, p, p)
+    typed(base.ggml_new_graph, p, p)
+    typed(base.ggml_build_forward_expand, None, p, p)
+    custom = (p, p, c.c_int, i64, i64, i64, i64, c.POINTER(p), c.c_int, p, c.c_int, p)
+    typed(base.ggml_custom_4d, *custom)
+    typed(library.ggml_graph_compute_with_ctx, c.c_int, p, p, c.c_int)
+    base.compute = library.ggml_graph_compute_with_ctx
+    return base
+
+
+@pytest.fixture(scope="module")
+def ours():
+    library = c.CDLL(str(OURS))
+    text = c.c_char_p
+    typed(library.tenon_ggml_create, c.c_void_p, text, text, c.c_size_t, text, c.c_size_t)
+    typed(library.tenon_ggml_error, text, c.c_void_p)
+    typed(library.tenon_ggml_free, None, c.c_void_p)
+    return library
+
+
+def compute(ggml, ours, op, attributes, x, n_inputs=1):
+    """square(op(x)), and what went wrong."""
+    why = c.create_string_buffer(1000)
+    call = ours.tenon_ggml_create(op, attributes, ggml.ggml_tensor_overhead(), why, 1000)
+    assert call, why.value
+    ctx = ggml.ggml_init(Params(MEMORY, None, False))
+    rows, columns = x.shape
+    t = ggml.ggml_new_tensor_2d(ctx, 0, columns, rows)
+    c.memmove(ggml.ggml_get_data(t), x.tobytes(), x.nbytes)
+    inputs = (c.c_void_p * n_inputs)(*[t] * n_inputs)
+    run = c.cast(ours.tenon_ggml_run, c.c_void_p)
+    y = ggml.ggml_custom_4d(ctx, 0, columns, rows, 1, 1, inputs, n_inputs, run, 1, call)
+    graph, z = ggml.ggml_new_graph(ctx), ggml.ggml_sqr(ctx, y)
+    ggml.ggml_build_forward_expand(graph, z)
+    assert ggml.compute(ctx, graph, 2) == 0
+    out = np.frombuffer(c.string_at(ggml.ggml_get_data(z), x.nbytes), np.float32).reshape(x.shape)
+    error = ours.tenon_ggml_error(call).decode()
+    ggml.ggml_free(ctx)
+    ours.tenon_ggml_free(call)
+    return out, error
+
+
+def test_operators(ggml, ours):
+    x = np.random.default_rng(1).standard_normal((3, 8)).astype(np.float32)
+    y, error = compute(ggml, ours, b"Softmax", b"axis=0", x)
+    e = np.exp(x)
+    np.testing.assert_allclose(y, (e / e.sum(0)) ** 2, rtol=1e-5)
+    assert not error
+    y, error = compute(ggml, ours, b"Add", b"", x, 2)
+    np.testing.assert_allclose(y, (2 * x) ** 2, rtol=1e-6)
+    if any(p["name"] == "contrib" for p in tenon.Runtime().plugins()):
+        y, error = compute(ggml, ours, b"com.microsoft::QuickGelu", b"alpha=2.0", x)
+        np.testing.assert_allclose(y, (x / (1 + np.exp(-2 * x))) ** 2, rtol=1e-4, atol=1e-6)
+
+
+def test_errors(ggml, ours):
+    x = np.ones((2, 4), np.float32)
+    y, error = compute(ggml, ours, b"Nothing", b"", x)
+    assert "no operator 'Nothing'" in error and not y.any()
+    y, error = compute(ggml, ours, b"Softmax", b"axis=7", x)
+    assert "axis" in error and not y.any()
+    why = c.create_string_buffer(1000)
+    assert not ours.tenon_ggml_create(b"Softmax", b"", 300, why, 1000)
+    assert b"not laid out" in why.value
