@@ -81,18 +81,22 @@ const char *litert_name(const litert_graph *g, uint32_t tensor) {
 
 /* ---- memory ---- */
 
-/* The mapping that p lies in. */
+/* The readable memory that p lies in: mappings without a gap between are one, as the system parts
+ * a heap where somebody gives advice on pages of it. */
 static bool find_mapping(uintptr_t p, uintptr_t *out_begin, uintptr_t *out_end) {
   FILE *maps = fopen("/proc/self/maps", "re");
   char line[4400];
   bool found = false;
-  while (maps && !found && fgets(line, sizeof line, maps)) {
+  *out_begin = *out_end = 0;
+  while (maps && fgets(line, sizeof line, maps)) {
     unsigned long begin, end;
     char rights[8];
     if (sscanf(line, "%lx-%lx %7s", &begin, &end, rights) != 3) continue;
-    found = rights[0] == 'r' && p >= begin && p < end;
-    *out_begin = begin;
-    *out_end = end;
+    const bool follows = begin == *out_end && rights[0] == 'r';
+    if (found && !follows) break;
+    if (!follows) *out_begin = begin;
+    *out_end = rights[0] == 'r' ? end : 0;
+    found = found || (rights[0] == 'r' && p >= begin && p < end);
   }
   if (maps) fclose(maps);
   return found;
