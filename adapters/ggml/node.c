@@ -33,7 +33,8 @@ typedef struct tenon_ggml_call {
   char op[200], attributes[OPERATOR_TEXT], why[WHY_BYTES];
 } tenon_ggml_call;
 
-/* NULL, with the reason in why. overhead: what ggml_tensor_overhead() answers. Freed by tenon_ggml_free(). */
+/* NULL, with the reason in why. overhead: what ggml_tensor_overhead() answers. Freed by
+ * tenon_ggml_free(). */
 TN_EXPORT tenon_ggml_call *tenon_ggml_create(const char *op, const char *attributes,
                                              size_t overhead, char *why, size_t size);
 TN_EXPORT void tenon_ggml_free(tenon_ggml_call *call);

@@ -1,6 +1,7 @@
-/* The delegate: LiteRT loads the library by tflite_plugin_create_delegate, shows it the graph, and
- * runs one node in place of all others. Tenon reads the file that LiteRT has in memory and takes the
- * graph as a whole, custom operators of plug-ins, too, or else the parts of it that it can (claim.c). */
+/* The delegate: LiteRT loads the library by tflite_plugin_create_delegate, shows it the graph,
+ * and runs one node in place of all others. Tenon reads the file that LiteRT has in memory and
+ * takes the graph as a whole, custom operators of plug-ins, too, or else the parts of it that it
+ * can (claim.c). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -20,7 +20,8 @@ static bool grow(flat *f, size_t bytes) {
   return true;
 }
 
-/* Zeros, `before` bytes and then `bytes` at a multiple of `alignment`; answers where those begin. */
+/* Zeros, `before` bytes and then `bytes` at a multiple of `alignment`; answers where those
+ * begin. */
 static size_t take(flat *f, size_t before, size_t bytes, size_t alignment) {
   const size_t at = (f->n + before + alignment - 1) / alignment * alignment;
   if (!f->failed) f->failed = bytes > MOST_BYTES - at || !grow(f, at + bytes);

@@ -1,6 +1,7 @@
-/* Which model LiteRT is running. Its delegates see tensors and nodes, and the options of operators
- * as structs of one version of it; but constants and names lie where the file was mapped or read,
- * and the file says all. So it is looked for around one of them, and read as any .tflite file is. */
+/* Which model LiteRT is running. Its delegates see tensors and nodes, and the options of
+ * operators as structs of one version of it; but constants and names lie where the file was
+ * mapped or read, and the file says all. So it is looked for around one of them, and read as any
+ * .tflite file is. */
 #include <stdio.h>
 #include <string.h>
 

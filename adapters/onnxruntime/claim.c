@@ -71,7 +71,8 @@ static const entry *producer_of(const survey *s, const ort_value_info *value) {
   return &s->entries[s->by_id[id]];
 }
 
-/* Adds the changes that the producers of a list of values make necessary. False: it cannot be told. */
+/* Adds the changes that the producers of a list of values make necessary. False: it cannot be
+ * told. */
 static bool see_producers(survey *s, entry *e, int count, int get) {
   const ort_table api = s->p->api;
   size_t n = 0;

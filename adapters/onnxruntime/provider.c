@@ -14,7 +14,8 @@ typedef struct factory {
 
 static const char name[] = "TenonExecutionProvider";
 
-/* No ORT_EP_FAIL: on that, ONNX Runtime in Python goes on without the provider, and says nothing. */
+/* No ORT_EP_FAIL: on that, ONNX Runtime in Python goes on without the provider, and says
+ * nothing. */
 ort_status *provider_fail(ort_table api, const char *format, ...) {
   char text[1000];
   va_list args;

@@ -1,5 +1,5 @@
-/* One operator, called by a host with tensors of its own; see operator.h. A session is kept for each
- * operator with the same attributes and types, and used again. */
+/* One operator, called by a host with tensors of its own; see operator.h. A session is kept for
+ * each operator with the same attributes and types, and used again. */
 #include "operator.h"
 
 #include <pthread.h>
