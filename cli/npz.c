@@ -1,4 +1,4 @@
-/* Reading .npz files: zip archives of .npy files, through libzip.
+/* Reading .npz files: zip archives of .npy files, through libzip where it is.
  *
  * What the archive says of its members is foreign: no size is believed before it is checked against
  * the file, and a member counts only if it unpacks to that size with the right check sum. */
@@ -142,12 +142,42 @@ tn_status cli_npz_parse(const char *path, const uint8_t *data, uint64_t size, tn
 }
 
 #else
+#include "base/zip.h"
+
+/* Without libzip: by the library's own reader of archives, which unpacks members whole. */
+static tn_status read_member(tn_zip *zip, tn_zip_member *m, const char *path, tn_arena *arena,
+                             tn_diag *diag, const cli_npz_visitor *visitor) {
+  char where[4096 + CLI_NAME_MAX], name[CLI_NAME_MAX];
+  const uint8_t *bytes;
+  bool wanted = true;
+  tn_tensor t;
+  const size_t whole = strlen(m->name);
+  const size_t n = whole > 4 && tn_has_suffix(m->name, ".npy") ? whole - 4 : whole;
+  if (n >= sizeof name)
+    return tn_fail(diag, TN_ERR_INVALID, "%s: member '%s': its name is too long", path, m->name);
+  snprintf(name, sizeof name, "%.*s", (int)n, m->name);
+  snprintf(where, sizeof where, "%s: %s", path, m->name);
+  tn_status s = tn_zip_bytes(zip, m, true, &bytes);
+  if (s) return tn_fail(diag, s, "%s: %s", path, zip->message);
+  s = cli_npy_type(where, bytes, m->size, m->size, diag, &t);
+  if (!s && visitor->look) s = visitor->look(visitor->self, name, &t, &wanted);
+  if (s || !wanted) return s;
+  s = cli_npy_parse(where, bytes, m->size, arena, diag, &t);
+  return s ? s : visitor->visit(visitor->self, name, &t);
+}
 
 tn_status cli_npz_parse(const char *path, const uint8_t *data, uint64_t size, tn_arena *arena,
                         tn_diag *diag, const cli_npz_visitor *visitor) {
-  (void)data, (void)size, (void)arena, (void)visitor;
-  return tn_fail(diag, TN_ERR_UNSUPPORTED,
-                 "%s: .npz is not read: this tenon was built without libzip (libzip-dev)", path);
+  tn_zip zip;
+  tn_arena own; /* what is unpacked is copied out of it */
+  tn_arena_init(&own, tn_default_allocator());
+  tn_status s = tn_zip_open(&zip, &own, data, size);
+  if (s) s = tn_fail(diag, s, "cannot open %s: %s", path, zip.message);
+  for (uint64_t k = 0; k < zip.n_members && !s; k++)
+    s = read_member(&zip, &zip.members[k], path, arena, diag, visitor);
+  tn_zip_close(&zip);
+  tn_arena_clear(&own);
+  return s;
 }
 
 #endif

@@ -52,6 +52,16 @@ static const struct {
     {"cut", "", "cannot open"},
 };
 
+/* Without libzip the library's own reader is used, which takes less, and says it in other words. */
+static bool is_taken(size_t k) {
+  static const char *const refused[] = {"same_names", "no_name", "nul_name", "other_local_name",
+                                        "comment"};
+  bool is = !seeds[k].message;
+  for (size_t i = 0; !TENON_LIBZIP && i < sizeof refused / sizeof *refused; i++)
+    is = is && strcmp(seeds[k].seed, refused[i]);
+  return is;
+}
+
 static void test_seeds(void **state) {
   (void)state;
   for (size_t k = 0; k < sizeof seeds / sizeof *seeds; k++) {
@@ -62,9 +72,11 @@ static void test_seeds(void **state) {
     snprintf(path, sizeof path, "tests/fuzz/corpus/npz/%s.npz", seeds[k].seed);
     tn_status s = cli_npz_each(path, &arena, diag, &(cli_npz_visitor){names, NULL, take});
     const char *message = tn_diag_text(diag);
-    if (strcmp(names, seeds[k].names)) fail_msg("%s: read %s: %s", path, names, message);
-    if ((s == TN_OK) != !seeds[k].message) fail_msg("%s: status %d: %s", path, s, message);
-    if (seeds[k].message && !(strstr(message, path) && strstr(message, seeds[k].message)))
+    if ((s == TN_OK) != is_taken(k)) fail_msg("%s: status %d: %s", path, s, message);
+    if ((TENON_LIBZIP || !s) && strcmp(names, seeds[k].names))
+      fail_msg("%s: read %s: %s", path, names, message);
+    if (s && !strstr(message, path)) fail_msg("%s: says %s", path, message);
+    if (TENON_LIBZIP && s && !strstr(message, seeds[k].message))
       fail_msg("%s: says %s", path, message);
     tn_arena_clear(&arena);
     tn_diag_destroy(diag);
