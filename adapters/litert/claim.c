@@ -53,13 +53,10 @@ static bool is_tensor(const lrt_tensor *t) {
   return t->dims->size > TN_MAX_RANK || tn_tensor_bytes(&type) == (int64_t)t->bytes;
 }
 
-/* NULL, or why this host is not the one whose structs are declared: constants have as many bytes as
- * their types and dims say, and so on. */
-static const char *host_refusal(const lrt_context *c) {
+const char *litert_layout(const lrt_context *c) {
   if (!c->get_execution_plan || !c->get_node || !c->replace_nodes || !c->resize_tensor ||
       !c->report_error)
     return "this LiteRT lacks functions for delegates";
-  if (!c->preview_parts) return "this LiteRT is too old: it cannot say which parts nodes make";
   if (c->n_threads < -1 || c->n_threads > 4096 || (c->n_tensors && !c->tensors))
     return "the interface of this LiteRT is not the one that is published";
   for (size_t k = 0; k < c->n_tensors; k++)
@@ -280,7 +277,9 @@ static int32_t replace(survey *s) {
 int32_t litert_claim(lrt_context *context, tn_runtime *runtime, lrt_delegate *self, int *out_n,
                      char *text, size_t size) {
   survey s = {.runtime = runtime, .delegate = self, .context = context};
-  const char *why = host_refusal(context);
+  const char *why = context->preview_parts
+                        ? NULL
+                        : "this LiteRT is too old: it cannot say which parts nodes make";
   int32_t status = LRT_OK;
   *out_n = 0;
   if (!why && (!see_nodes(&s) || !claim(&s)))

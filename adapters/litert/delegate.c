@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "litert.h"
+#include "island.h"
 
 enum { TEXT = 1000 };
 
@@ -41,14 +41,6 @@ static const char *reason(tn_diag *diag) {
 
 /* ---- values ---- */
 
-/* By the numbers of TfLiteType. */
-static uint32_t dtype_of(int32_t type) {
-  static const uint32_t of[] = {TN_NONE, TN_F32,  TN_I32, TN_U8,  TN_I64,  TN_NONE, TN_BOOL,
-                                TN_I16,  TN_C64,  TN_I8,  TN_F16, TN_F64,  TN_C128, TN_U64,
-                                TN_NONE, TN_NONE, TN_U32, TN_U16, TN_NONE, TN_BF16};
-  return type >= 0 && (size_t)type < sizeof of / sizeof *of ? of[type] : TN_NONE;
-}
-
 static lrt_tensor *tensor_of(const lrt_context *ctx, const uint8_t *indices, uint32_t k) {
   int32_t index;
   memcpy(&index, indices + 4ull * k, sizeof index);
@@ -60,7 +52,7 @@ static const char *as_tensor(const lrt_tensor *t, tn_tensor *out) {
   int64_t shape[TN_MAX_RANK] = {0};
   if (!t || !t->dims || t->dims->size < 0 || t->dims->size > TN_MAX_RANK)
     return "an input or output has more than 8 dims, or none that are known";
-  const uint32_t dtype = dtype_of(t->type);
+  const uint32_t dtype = type_dtype(t->type);
   if (!dtype) return "an input or output is of a type that is not passed on (strings, resources)";
   for (int32_t k = 0; k < t->dims->size; k++) {
     shape[k] = t->dims->data[k];
@@ -238,10 +230,12 @@ static const char *take(const lrt_context *ctx, host *h, const lrt_ints *nodes, 
 static int32_t prepare(lrt_context *ctx, lrt_delegate *delegate) {
   host *h = delegate->data;
   lrt_ints *nodes;
+  const char *why = litert_layout(ctx);
+  if (why) return say(ctx, "cannot take the graph", why), LRT_DELEGATE_ERROR;
   if (ctx->get_execution_plan(ctx, &nodes) != LRT_OK) return LRT_ERROR;
   if (!nodes->size) return LRT_OK;
   kernel *k = calloc(1, sizeof *k);
-  const char *why = k ? take(ctx, h, nodes, k) : "no memory";
+  why = k ? take(ctx, h, nodes, k) : "no memory";
   if (why) {
     const bool is_error = h->must_take && why != not_main;
     if (!is_error && why != not_main && k) {

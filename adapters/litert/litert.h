@@ -138,6 +138,9 @@ const char *litert_name(const litert_graph *g, uint32_t tensor);
 
 /* ---- claim.c ---- */
 
+/* NULL, or why this host is not the one whose structs are declared: constants have as many bytes as
+ * their types and dims say, and so on. */
+const char *litert_layout(const lrt_context *ctx);
 /* Takes the nodes that Tenon can run, in parts; writes what is taken and what is left. *out_n: how
  * many are taken. Answers a status of LiteRT's. */
 int32_t litert_claim(lrt_context *ctx, tn_runtime *runtime, lrt_delegate *delegate, int *out_n,

@@ -73,6 +73,12 @@ static int32_t replace_nodes(lrt_context *ctx, lrt_registration r, const lrt_int
   return LRT_OK;
 }
 
+static int32_t get_node(lrt_context *ctx, int index, lrt_node **out_node,
+                        lrt_registration **out_r) {
+  (void)ctx, (void)index, (void)out_node, (void)out_r;
+  return LRT_ERROR;
+}
+
 static int32_t type_of(uint32_t dtype) {
   static const uint32_t of[] = {TN_NONE, TN_F32, TN_I32, TN_U8, TN_I64, TN_STRING,
                                 TN_BOOL, TN_I16, TN_C64, TN_I8, TN_F16};
@@ -119,6 +125,7 @@ static void open_file(world *w, const char *name) {
                          .tensors = w->tensors,
                          .resize_tensor = resize_tensor,
                          .report_error = report_error,
+                         .get_node = get_node,
                          .replace_nodes = replace_nodes};
 }
 
@@ -250,6 +257,14 @@ static void test_left(void **state) {
   leaves(&w, "forbid", LRT_DELEGATE_ERROR, "cannot take the graph: another delegate");
   w.nodes->size++;
   leaves(&w, "forbid", LRT_DELEGATE_ERROR, "more than 8 dims, or none that are known");
+  w.tensors[1].type = 1; /* a constant of which neither type and dims nor bytes are right */
+  w.tensors[1].allocation = LRT_CONSTANT;
+  w.tensors[1].data = calloc(1, 8);
+  w.tensors[1].dims = ints(1);
+  w.tensors[1].dims->data[0] = 1;
+  w.tensors[1].bytes = 8;
+  leaves(&w, "allow", LRT_DELEGATE_ERROR, "tensors of this LiteRT are not laid out as it is");
+  w.tensors[1].allocation = 0;
   w.tensors[0].name = "another";
   leaves(&w, "allow", LRT_OK, "its file is not found in memory");
   w.nodes->size = 0;
