@@ -11,7 +11,7 @@ enum { MAX_BLOBS = 3, MAX_INPUTS = 4, MAX_LAYER_ATTRS = 32 };
 typedef struct blob {
   int32_t rank;
   int64_t shape[TN_MAX_RANK];
-  int64_t fan_in; /* 0: not random, but all of them ... */
+  int64_t fan_in; /* 0: its numbers are not random, each is `value` */
   float value;
 } blob;
 
