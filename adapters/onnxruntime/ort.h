@@ -115,6 +115,16 @@ ort_status *provider_fail(ort_table api, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* The text of a status, which is released, into buf. False: there was none. */
 bool provider_failed(ort_table api, ort_status *status, char *buf, size_t size);
+/* The host's table; NULL: *out_failed says why, unless the host is too old even for that. */
+ort_table provider_api(const ort_api_base *base, ort_status **out_failed);
+/* What the session's option "ep.tenonexecutionprovider.<key>" says; "" if it is not set. False:
+ * it is longer than there is room for. */
+bool provider_option(ort_table api, const ort_options *options, const char *key, char *text,
+                     size_t size);
+enum { PROVIDER_PLUGINS_BYTES = 4096 };
+/* A runtime with these plug-ins, paths with ':' between. After an error *out may be one, too. */
+tn_status provider_runtime(const tn_runtime_options *options, const char *plugins, tn_diag *diag,
+                           tn_runtime **out);
 /* claim.c */
 ort_status *provider_claim(const provider *p, const ort_graph *graph, ort_support *support);
 /* compute.c: takes the model. NULL: no memory. */

@@ -67,10 +67,8 @@ static ort_status *compile(ort_ep *ep, const ort_graph **graphs, const ort_node 
   return NULL;
 }
 
-/* What the session's option "ep.tenonexecutionprovider.<key>" says; "" if it is not set. False:
- * it is longer than there is room for. */
-static bool read_option(ort_table api, const ort_options *options, const char *key, char *text,
-                        size_t size) {
+bool provider_option(ort_table api, const ort_options *options, const char *key, char *text,
+                     size_t size) {
   char name_of_it[64], why[64];
   const size_t room = size;
   *text = 0;
@@ -85,18 +83,19 @@ static bool read_option(ort_table api, const ort_options *options, const char *k
 /* 0, or not set: as many as there are cores. False: no number. */
 static bool option_threads(ort_table api, const ort_options *options, int32_t *out) {
   char text[32], *end;
-  if (!read_option(api, options, "threads", text, sizeof text)) return false;
+  if (!provider_option(api, options, "threads", text, sizeof text)) return false;
   const long n = strtol(text, &end, 10);
   *out = (int32_t)n;
   return !*text || (end != text && !*end && n >= 0 && n <= 1024);
 }
 
-/* Paths with ':' between. */
-static tn_status load_plugins(char *rest, tn_runtime *runtime, tn_diag *diag) {
-  char *path;
-  tn_status status = TN_OK;
+tn_status provider_runtime(const tn_runtime_options *options, const char *plugins, tn_diag *diag,
+                           tn_runtime **out) {
+  char text[PROVIDER_PLUGINS_BYTES], *rest = text, *path;
+  snprintf(text, sizeof text, "%s", plugins);
+  tn_status status = tn_runtime_create(options, diag, out);
   while (!status && (path = strtok_r(rest, ":", &rest)))
-    status = tn_runtime_load_plugin(runtime, path, NULL, 0, diag);
+    status = tn_runtime_load_plugin(*out, path, NULL, 0, diag);
   return status;
 }
 
@@ -105,17 +104,17 @@ static ort_status *create(ort_factory *self, const ort_device *const *devices,
                           const ort_options *options, const ort_logger *logger, ort_ep **out_ep) {
   const factory *f = (const factory *)self;
   tn_runtime_options o = TN_RUNTIME_OPTIONS_INIT;
-  char plugins[4096];
+  char plugins[PROVIDER_PLUGINS_BYTES];
   (void)devices, (void)metadata, (void)n_devices;
   *out_ep = NULL;
   if (!option_threads(f->api, options, &o.n_threads))
     return provider_fail(f->api, "Tenon: option threads is a number from 0 to 1024");
-  if (!read_option(f->api, options, "plugins", plugins, sizeof plugins))
+  if (!provider_option(f->api, options, "plugins", plugins, sizeof plugins))
     return provider_fail(f->api, "Tenon: option plugins is longer than %zu bytes", sizeof plugins);
   provider *p = calloc(1, sizeof *p);
   tn_diag *diag = tn_diag_create();
-  tn_status status = p && diag ? tn_runtime_create(&o, diag, &p->runtime) : TN_ERR_MEMORY;
-  if (!status) status = load_plugins(plugins, p->runtime, diag);
+  const tn_status status =
+      p && diag ? provider_runtime(&o, plugins, diag, &p->runtime) : TN_ERR_MEMORY;
   ort_status *failed =
       status ? provider_fail(f->api, "Tenon: %s", diag ? tn_diag_text(diag) : "no memory") : NULL;
   tn_diag_destroy(diag);
@@ -208,6 +207,18 @@ static bool is_as_declared(ort_table api) {
   return provider_failed(api, provider_fail(api, probe), text, sizeof text) && !strcmp(text, probe);
 }
 
+ort_table provider_api(const ort_api_base *base, ort_status **out_failed) {
+  const ort_table api = base->get_api(ORT_VERSION), first = base->get_api(1);
+  *out_failed = NULL;
+  if (!api && first) /* before 1.23: the first version's table has a status, too */
+    *out_failed =
+        provider_fail(first, "Tenon needs ONNX Runtime 1.23; this is %s", base->version());
+  if (!api || is_as_declared(api)) return api;
+  *out_failed = provider_fail(
+      api, "Tenon: the API of ONNX Runtime %s is not the one that is published", base->version());
+  return NULL;
+}
+
 TN_EXPORT ort_status *CreateEpFactories(const char *registered_name, const ort_api_base *base,
                                         const ort_logger *logger, ort_factory **factories,
                                         size_t most, size_t *out_n);
@@ -218,16 +229,9 @@ ort_status *CreateEpFactories(const char *registered_name, const ort_api_base *b
                               size_t *out_n) {
   (void)registered_name, (void)logger;
   *out_n = 0;
-  const ort_table api = base->get_api(ORT_VERSION);
-  if (!api) { /* before 1.23: the first version's table has a status, too */
-    const ort_table first = base->get_api(1);
-    return first
-               ? provider_fail(first, "Tenon needs ONNX Runtime 1.23; this is %s", base->version())
-               : NULL;
-  }
-  if (!is_as_declared(api))
-    return provider_fail(api, "Tenon: the API of ONNX Runtime %s is not the one that is published",
-                         base->version());
+  ort_status *failed = NULL;
+  const ort_table api = provider_api(base, &failed);
+  if (!api) return failed;
   if (!most) return provider_fail(api, "Tenon: there is no room for a factory");
   factory *f = calloc(1, sizeof *f);
   if (!f) return provider_fail(api, "Tenon: no memory");

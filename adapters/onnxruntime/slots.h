@@ -5,6 +5,9 @@
 enum {
   ORT_CreateStatus = 0,
   ORT_GetErrorMessage = 2,
+  ORT_CreateCustomOpDomain = 26,
+  ORT_CustomOpDomain_Add = 27,
+  ORT_AddCustomOpDomain = 28,
   ORT_GetTensorMutableData = 51,
   ORT_CastTypeInfoToTensorInfo = 55,
   ORT_GetOnnxTypeFromTypeInfo = 56,
