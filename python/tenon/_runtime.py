@@ -66,7 +66,8 @@ def _texts(names):
 
 def shared(threads=0, plugins=(), pins=()):
     """The runtime with these settings: the one there is, as long as somebody uses it."""
-    plugins = [p if hasattr(p, "add_to") else os.path.abspath(p) for p in _list(plugins)]
+    plugins = [p if hasattr(p, "add_to") else os.path.realpath(p) for p in _list(plugins)]
+    plugins = list(dict.fromkeys(plugins))  # one that is named twice is meant once
     key = (threads, tuple(plugins), tuple(_texts(pins)))
     runtime = _shared.get(key)
     if runtime is None:

@@ -2,6 +2,8 @@
 
 import os
 
+from ._runtime import _texts
+
 
 def library():
     """The path of the delegate's library, for load_delegate and --external_delegate_path."""
@@ -19,5 +21,5 @@ def delegate(threads=1, plugins=(), fallback="allow"):
     """
     from ai_edge_litert.interpreter import load_delegate
 
-    options = {"threads": threads, "plugins": ":".join(map(os.fspath, plugins))}
+    options = {"threads": threads, "plugins": ":".join(_texts(plugins))}
     return load_delegate(library(), {**options, "fallback": fallback})

@@ -86,6 +86,8 @@ def test_what_is_wrong_is_told():
         tenon.litert.delegate(threads="many")
     with pytest.raises(ValueError, match="no_such_file"):
         tenon.litert.delegate(plugins=["/no_such_file.so"])
+    with pytest.raises(ValueError, match="/no_such_file.so"):
+        tenon.litert.delegate(plugins="/no_such_file.so")
     custom = str(DATA / "tflite" / "custom" / "model.tflite")
     with pytest.raises((ValueError, RuntimeError)):
         made = litert.Interpreter(
