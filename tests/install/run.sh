@@ -42,7 +42,8 @@ done
 held=()
 [ "$which" = project ] ||
   held=(flash_attention_swa_sink/flash_attention custom_linear/custom_linear
-    clip_formats/clip_formats my_custom_op/my_custom_op dequantize_add/dequantize_add)
+    clip_formats/clip_formats my_custom_op/my_custom_op dequantize_add/dequantize_add
+    one_plugin_many_hosts/swish)
 for name in "${held[@]}"; do
   echo "== ${name#*/}.so in the harness"
   "$build/tests/check/check" --plugin "$work/$name.so"
