@@ -147,6 +147,9 @@ PyObject *tp_runtime_run_op(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *tp_runtime_infer_op(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *tp_runtime_add_op(PyObject *self, PyObject *args);
 void tp_custom_free(struct tp_custom *custom);
+int tp_custom_visit(const struct tp_custom *custom, visitproc visit, void *arg);
+/* What a Python function raised, if this text of an error tells of it: a new reference; or NULL. */
+PyObject *tp_custom_take_raised(PyObject *text);
 
 /* ---- adapter.c ---- */
 

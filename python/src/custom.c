@@ -103,24 +103,67 @@ static PyObject *inputs(const tn_call *call) {
   return list;
 }
 
+/* The last exception of a function and how its text begins, for the error that the run ends with. */
+static pthread_mutex_t raised_lock = PTHREAD_MUTEX_INITIALIZER;
+static PyObject *raised, *raised_text;
+
+/* Takes over both. */
+static void keep_raised(PyObject *exception, PyObject *text) {
+  pthread_mutex_lock(&raised_lock);
+  PyObject *old = raised, *old_text = raised_text;
+  raised = exception;
+  raised_text = text;
+  pthread_mutex_unlock(&raised_lock);
+  Py_XDECREF(old);
+  Py_XDECREF(old_text);
+}
+
+PyObject *tp_custom_take_raised(PyObject *text) {
+  pthread_mutex_lock(&raised_lock);
+  PyObject *exception = raised, *said = raised_text;
+  raised = raised_text = NULL;
+  pthread_mutex_unlock(&raised_lock);
+  const int is_of_it = exception && said ? PySequence_Contains(text, said) : 0;
+  if (is_of_it < 0) PyErr_Clear();
+  if (is_of_it <= 0 && exception) {
+    keep_raised(exception, said); /* another thread's */
+    return NULL;
+  }
+  Py_XDECREF(said);
+  return exception;
+}
+
+/* "ValueError: its text", or NULL. */
+static PyObject *line_of(PyObject *type, PyObject *value) {
+  PyObject *name = type ? PyObject_GetAttrString(type, "__name__") : NULL;
+  PyObject *said = value ? PyObject_Str(value) : NULL, *line = NULL;
+  const bool says = said && PyUnicode_GetLength(said) > 0;
+  PyErr_Clear();
+  if (name) line = says ? PyUnicode_FromFormat("%U: %U", name, said) : PyUnicode_FromObject(name);
+  Py_XDECREF(name);
+  Py_XDECREF(said);
+  return line;
+}
+
 /* The exception's type and text go to the diagnosis. */
 static tn_status tell(const tn_call *call) {
-  PyObject *type, *value, *trace, *name = NULL, *said = NULL, *line = NULL, *bytes = NULL;
+  PyObject *type, *value, *trace, *bytes = NULL;
   const char *words = NULL;
   PyErr_Fetch(&type, &value, &trace);
   PyErr_NormalizeException(&type, &value, &trace);
-  if (type) name = PyObject_GetAttrString(type, "__name__");
-  if (value) said = PyObject_Str(value);
-  if (name && said) line = PyUnicode_FromFormat("%U: %U", name, said);
+  if (value && trace) PyException_SetTraceback(value, trace);
+  PyObject *line = line_of(type, value);
   if (line) bytes = tp_utf8(line, "message", &words);
+  if (bytes && value) {
+    Py_INCREF(value);
+    keep_raised(value, PyUnicode_Substring(line, 0, 100));
+  }
   PyErr_Clear();
   const tn_status status = call->host->fail(call->ctx, TN_ERR_INVALID, "%s",
                                             bytes ? words : "the Python function failed");
   Py_XDECREF(type);
   Py_XDECREF(value);
   Py_XDECREF(trace);
-  Py_XDECREF(name);
-  Py_XDECREF(said);
   Py_XDECREF(line);
   Py_XDECREF(bytes);
   return status;
@@ -228,6 +271,11 @@ void tp_custom_free(struct tp_custom *c) {
   }
 }
 
+int tp_custom_visit(const struct tp_custom *c, visitproc visit, void *arg) {
+  for (; c; c = c->next) Py_VISIT(c->function);
+  return 0;
+}
+
 static int add(tp_runtime *self, struct tp_custom *c) {
   tn_diag *diag = tn_diag_create();
   tn_status status;
@@ -240,8 +288,9 @@ static int add(tp_runtime *self, struct tp_custom *c) {
       self->custom; /* also where it was refused: its name stays in the list of plug-ins */
   self->custom = c;
   if (status) tp_raise(status, diag, NULL);
+  const int failed = status || tp_warn(diag) ? -1 : 0;
   tn_diag_destroy(diag);
-  return status ? -1 : 0;
+  return failed;
 }
 
 /* _add_op(plug-in, domain, name, schema, domain::name, codes of the attributes, function) */

@@ -479,7 +479,14 @@ static int model_init(PyObject *object, PyObject *args, PyObject *kwargs) {
   return failed;
 }
 
+static int model_traverse(PyObject *object, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(object));
+  Py_VISIT(((tp_model *)object)->runtime);
+  return 0;
+}
+
 static void model_dealloc(PyObject *object) {
+  PyObject_GC_UnTrack(object);
   tp_model *m = (tp_model *)object;
   while (m->idle) {
     tp_slot *s = m->idle;
@@ -611,12 +618,13 @@ static PyMethodDef methods[] = {
 
 static PyType_Slot slots[] = {{Py_tp_init, model_init},
                               {Py_tp_dealloc, model_dealloc},
+                              {Py_tp_traverse, model_traverse},
                               {Py_tp_call, model_call},
                               {Py_tp_methods, methods},
                               {Py_tp_doc, "A model; call it with its inputs."},
                               {0, NULL}};
 static PyType_Spec spec = {"tenon._tenon.Model", (int)sizeof(tp_model), 0,
-                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
 
 int tp_model_ready(PyObject *module) {
   tp_model_type = tp_type(module, &spec, "Model");

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static PyObject *make_error; /* tenon._errors.make(status, name, text) */
+static PyObject *make_error; /* tenon._errors.make(status, name, text), as it was at first */
 
 /* ---- text ---- */
 
@@ -101,14 +101,42 @@ static PyObject *diagnosis(const tn_diag *diag, const char *what) {
   return text;
 }
 
+/* make() of the module that is imported now: a program may have imported the package anew. */
+static PyObject *error_maker(void) {
+  PyObject *name = PyUnicode_FromString("tenon._errors");
+  PyObject *module = name ? PyImport_GetModule(name) : NULL;
+  PyObject *make = module ? PyObject_GetAttrString(module, "make") : NULL;
+  Py_XDECREF(name);
+  Py_XDECREF(module);
+  if (make) return make;
+  PyErr_Clear();
+  Py_INCREF(make_error);
+  return make_error;
+}
+
+/* What a Python function raised is the cause; an interrupt or an exit goes on as it is. */
+static void set_error(PyObject *error, PyObject *cause) {
+  if (cause && !PyObject_IsInstance(cause, PyExc_Exception)) {
+    PyErr_SetObject((PyObject *)Py_TYPE(cause), cause);
+    return;
+  }
+  if (cause) {
+    Py_INCREF(cause);
+    PyException_SetCause(error, cause);
+  }
+  PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+}
+
 PyObject *tp_raise(tn_status status, tn_diag *diag, const char *what) {
   PyObject *text = diagnosis(diag, what ? what : tn_status_text(status));
   tn_diag_clear(diag);
   if (!text) return NULL;
-  PyObject *error =
-      PyObject_CallFunction(make_error, "isO", (int)status, tn_status_text(status), text);
+  PyObject *make = error_maker(), *cause = tp_custom_take_raised(text);
+  PyObject *error = PyObject_CallFunction(make, "isO", (int)status, tn_status_text(status), text);
+  if (error) set_error(error, cause);
+  Py_DECREF(make);
   Py_DECREF(text);
-  if (error) PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+  Py_XDECREF(cause);
   Py_XDECREF(error);
   return NULL;
 }

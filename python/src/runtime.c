@@ -45,7 +45,13 @@ static int runtime_init(PyObject *object, PyObject *args, PyObject *kwargs) {
   return failed;
 }
 
+static int runtime_traverse(PyObject *self, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(self));
+  return tp_custom_visit(((tp_runtime *)self)->custom, visit, arg);
+}
+
 static void runtime_dealloc(PyObject *self) {
+  PyObject_GC_UnTrack(self);
   tn_runtime_destroy(((tp_runtime *)self)->runtime);
   tp_custom_free(((tp_runtime *)self)->custom);
   tp_free(self);
@@ -153,11 +159,12 @@ static PyMethodDef methods[] = {
 
 static PyType_Slot slots[] = {{Py_tp_init, runtime_init},
                               {Py_tp_dealloc, runtime_dealloc},
+                              {Py_tp_traverse, runtime_traverse},
                               {Py_tp_methods, methods},
                               {Py_tp_doc, "Operators, kernels, plug-ins and threads."},
                               {0, NULL}};
 static PyType_Spec spec = {"tenon._tenon.Runtime", (int)sizeof(tp_runtime), 0,
-                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
 
 int tp_runtime_ready(PyObject *module) {
   tp_runtime_type = tp_type(module, &spec, "Runtime");

@@ -325,7 +325,18 @@ static int session_init(PyObject *object, PyObject *args, PyObject *kwargs) {
   return self->slot ? 0 : -1;
 }
 
+static int session_traverse(PyObject *object, visitproc visit, void *arg) {
+  const tp_model *m = model_of(object);
+  const tp_slot *s = ((tp_session *)object)->slot;
+  Py_VISIT(Py_TYPE(object));
+  Py_VISIT(m);
+  for (int32_t k = 0; s && k < m->n_all; k++) Py_VISIT(s->inputs[k].keep);
+  for (int32_t k = 0; s && k < m->n_outputs; k++) Py_VISIT(s->arrays[k]);
+  return 0;
+}
+
 static void session_dealloc(PyObject *object) {
+  PyObject_GC_UnTrack(object);
   tp_session *self = (tp_session *)object;
   if (self->model) tp_slot_free(self->model, self->slot);
   if (self->has_lock) pthread_mutex_destroy(&self->lock);
@@ -352,11 +363,12 @@ static PyMethodDef methods[] = {
 
 static PyType_Slot slots[] = {{Py_tp_init, session_init},
                               {Py_tp_dealloc, session_dealloc},
+                              {Py_tp_traverse, session_traverse},
                               {Py_tp_methods, methods},
                               {Py_tp_doc, "A session whose inputs and outputs are bound by name."},
                               {0, NULL}};
 static PyType_Spec spec = {"tenon._tenon.Session", (int)sizeof(tp_session), 0,
-                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
 
 int tp_session_ready(PyObject *module) {
   tp_session_type = tp_type(module, &spec, "Session");

@@ -78,6 +78,8 @@ def op(schema):
     made = CustomOp(schema)
 
     def take(function):
+        if not callable(function):
+            raise TypeError(f"op: {made.name}: {function!r} is no function")
         made.function, made.__doc__ = function, function.__doc__
         return made
 

@@ -131,6 +131,8 @@ class Model(_tenon.Model):
 
     def profile(self, *args, runs=10, **named):
         """Times every step of `runs` runs on these inputs."""
+        if runs < 1:
+            raise ValueError(f"runs: is {runs}, at least one is needed")
         session = self._bound(args, named)
         session.run()
         session.profile(True)

@@ -68,7 +68,9 @@ def shared(threads=0, plugins=(), pins=()):
     """The runtime with these settings: the one there is, as long as somebody uses it."""
     plugins = [p if hasattr(p, "add_to") else os.path.realpath(p) for p in _list(plugins)]
     plugins = list(dict.fromkeys(plugins))  # one that is named twice is meant once
-    key = (threads, tuple(plugins), tuple(_texts(pins)))
+    # not by the operators, which would stay with their key: the runtime keeps them
+    named = tuple(id(p) if hasattr(p, "add_to") else p for p in plugins)
+    key = (threads, named, tuple(_texts(pins)))
     runtime = _shared.get(key)
     if runtime is None:
         runtime = _shared.setdefault(key, Runtime(threads=threads, plugins=plugins, pins=pins))

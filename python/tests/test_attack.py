@@ -4,6 +4,8 @@ models at once. The interpreter must never end. TENON_FUZZ_SECONDS makes it last
 import gc
 import os
 import random
+import subprocess
+import sys
 import threading
 import time
 
@@ -392,3 +394,17 @@ def test_after_a_fork(image):
         os._exit(0 if good and np.array_equal(model(image), y) else 1)
     assert os.waitpid(child, 0)[1] == 0
     assert np.array_equal(model(image), y)
+
+
+def test_errors_of_a_package_that_is_imported_anew():
+    """A notebook that drops the modules of the package catches the new module's errors."""
+    run = f"""
+import sys, tenon
+for name in [n for n in sys.modules if n.startswith("tenon")]: del sys.modules[name]
+import tenon
+model = tenon.load({str(DATA / "net.onnx")!r})
+try: model([1.0])
+except tenon.ShapeError: print("caught")
+"""
+    done = subprocess.run([sys.executable, "-c", run], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "caught\n", done.stderr

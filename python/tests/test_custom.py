@@ -136,3 +136,71 @@ def test_whatever_a_function_answers():
     for _ in range(300):
         attempt(lambda: model(x))
         attempt(lambda: runtime.ops.acme.Any(any_object(rng)))
+
+
+def test_what_a_function_raises_is_the_cause():
+    class Wordless(Exception):
+        def __str__(self):
+            raise RuntimeError("no words")
+
+    def run(raised):
+        @tenon.op("acme::Fails(Tensor x) -> Tensor")
+        def fails(x):
+            raise raised
+
+        tenon.Runtime(plugins=[fails], threads=1, discover=False).ops.acme.Fails(x)
+
+    long = ValueError("odd " * 99)
+    for raised, words in [(long, "ValueError: odd odd"), (Wordless(), "Wordless$")]:
+        with pytest.raises(tenon.Error, match=words) as caught:
+            run(raised)
+        assert caught.value.__cause__ is raised and raised.__traceback__
+    for raised in (KeyboardInterrupt(), SystemExit(3)):  # no errors of the operator
+        with pytest.raises(type(raised)) as caught:
+            run(raised)
+        assert caught.value is raised
+    with pytest.raises(ValueError, match="no input") as caught:
+        tenon.load(chain(b"Relu"))(z=x)
+    assert caught.value.__cause__ is None
+
+
+def test_what_is_no_function_and_what_is_there_already():
+    with pytest.raises(TypeError, match="Twice: 3 is no function"):
+        tenon.op("acme::Twice(Tensor x) -> Tensor y")(3)
+    with pytest.warns(RuntimeWarning, match="that one stays in use"):
+        runtime = tenon.Runtime(plugins=[twice], threads=1, discover=False)
+        runtime.add(tenon.op("acme::Twice(Tensor x) -> Tensor y")(lambda x: x))
+    assert runtime.ops.acme.Twice(x).tolist() == [-2, 0, 4]
+
+
+def test_cycles_are_collected():
+    class Cell:
+        pass
+
+    def through_an_operator(cell):
+        @tenon.op("acme::Same(Tensor x) -> Tensor y")
+        def same(x):
+            return x if cell.model else None
+
+        cell.model = tenon.load(chain(b"acme::Same"), plugins=[same])
+        cell.model(x)
+
+    def through_a_session(cell):
+        class Array(np.ndarray):
+            pass
+
+        session = tenon.load(chain(b"Relu")).session()
+        given, written = x.copy().view(Array), np.empty(3, np.float32).view(Array)
+        session.set_input("x", given)
+        session.set_output("y", written)
+        given.cell = written.cell = cell
+        cell.session = session
+        session.run()
+
+    for make in (through_an_operator, through_a_session):
+        cell = Cell()
+        alive = weakref.ref(cell)
+        make(cell)
+        del cell
+        gc.collect()
+        assert alive() is None, make.__name__

@@ -102,6 +102,8 @@ def test_explain_and_profile(net, image):
     assert len(plan) == plan.totals["n_steps"] > 0 and "Conv" in repr(plan)
     assert any(step.refused for step in plan.steps) and "<table>" in plan._repr_html_()
     assert len(net.explain()) == len(plan)
+    with pytest.raises(ValueError, match="runs: is 0, at least one"):
+        net.profile(image, runs=0)
     profile = net.profile(image, runs=3)
     assert profile.total_ns > 0 and {op for op, *_ in profile.by_op} == {s.op for s in plan.steps}
 
