@@ -109,6 +109,7 @@ void tenon_ggml_run(ggml_tensor *dst, int ith, int nth, void *data) {
   memcpy(c.attributes, call->attributes, sizeof c.attributes);
   c.n_inputs = 0;
   c.n_outputs = 1;
+  c.drops_ones = true;
   const char *wrong = NULL;
   while (!wrong && c.n_inputs < GGML_INPUTS && dst->src[c.n_inputs]) {
     wrong = read_tensor(dst->src[c.n_inputs], &c.tensors[c.n_inputs]);

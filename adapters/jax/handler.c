@@ -70,6 +70,7 @@ xla_error *tenon_jax_run(xla_frame *frame) {
   if (frame->api->version.major != XLA_MAJOR || frame->size < sizeof *frame)
     return fail(frame, "this XLA has another foreign function interface than version 0");
   if (frame->stage != XLA_EXECUTE) return NULL;
+  c.drops_ones = false;
   c.n_inputs = c.n_outputs = 0;
   if (!read_text(&frame->attrs, "op", c.op, sizeof c.op) ||
       !read_text(&frame->attrs, "attributes", c.attributes, sizeof c.attributes))

@@ -185,14 +185,40 @@ static kept *make(const call *c, tn_diag *diag, tn_status *out_status) {
   return NULL;
 }
 
+static int32_t leading_ones(const tn_tensor *t) {
+  int32_t n = 0;
+  while (n < t->rank && t->shape[n] == 1) n++;
+  return n;
+}
+
+static bool is_same_shape(const operator_call *g, const tn_tensor *a, const tn_tensor *b) {
+  const int32_t skip_a = g->drops_ones ? leading_ones(a) : 0,
+                skip_b = g->drops_ones ? leading_ones(b) : 0, rank = a->rank - skip_a;
+  if (a->rank < 0 || b->rank < 0 || rank != b->rank - skip_b) return false;
+  for (int32_t k = 0; k < rank; k++)
+    if (a->shape[skip_a + k] != b->shape[skip_b + k]) return false;
+  return true;
+}
+
+/* Output k as given, with the dims that the operator answers if these are the same. */
+static tn_tensor output_of(const operator_call *g, const tn_session *session, uint32_t k) {
+  const tn_tensor given = g->tensors[g->n_inputs + k];
+  tn_tensor type = {.head = TN_HEAD(tn_tensor)};
+  if (tn_session_output_type(session, (int32_t)k, &type) || !is_same_shape(g, &type, &given))
+    return given;
+  return tn_tensor_make(given.dtype, type.rank, type.shape, given.data);
+}
+
 /* Outputs are of the types that the operator answers, or it is an error. */
 static tn_status run_in(const operator_call *g, tn_session *session, tn_diag *diag) {
   tn_status status = TN_OK;
   for (uint32_t k = 0; k < g->n_inputs && !status; k++)
     status = tn_session_set_input(session, (int32_t)k, &g->tensors[k], diag);
   if (!status) status = tn_session_prepare(session, diag);
-  for (uint32_t k = 0; k < g->n_outputs && !status; k++)
-    status = tn_session_set_output(session, (int32_t)k, &g->tensors[g->n_inputs + k], diag);
+  for (uint32_t k = 0; k < g->n_outputs && !status; k++) {
+    const tn_tensor y = output_of(g, session, k);
+    status = tn_session_set_output(session, (int32_t)k, &y, diag);
+  }
   return status ? status : tn_session_run(session, diag);
 }
 
@@ -201,9 +227,7 @@ static bool are_outputs_right(const call *c, const tn_session *session) {
   for (uint32_t k = 0; k < g->n_outputs; k++) {
     const tn_tensor *given = &g->tensors[g->n_inputs + k],
                     *y = tn_session_output(session, (int32_t)k);
-    bool same = y && y->dtype == given->dtype && y->rank == given->rank && y->data == given->data;
-    for (int32_t d = 0; same && d < y->rank; d++) same = y->shape[d] == given->shape[d];
-    if (!same)
+    if (!y || y->dtype != given->dtype || y->data != given->data || !is_same_shape(g, y, given))
       return fail(c, "%s: output %u is %s of rank %d, or of other dims", g->op, k,
                   y ? tn_dtype_name(y->dtype) : "?", y ? y->rank : -1);
   }

@@ -13,6 +13,7 @@ typedef struct operator_call {
   char op[200], attributes[OPERATOR_TEXT]; /* "acme::Foo"; "alpha=2.0; axis=1" */
   tn_tensor tensors[OPERATOR_TENSORS];     /* inputs, then outputs, which are written to */
   uint32_t n_inputs, n_outputs;
+  bool drops_ones; /* the host's tensors have no leading dims of 1 that operators may answer */
 } operator_call;
 
 /* False: why says what is wrong. Any thread. */

@@ -102,6 +102,7 @@ int __tvm_ffi_run(void *self, const tvm_value *args, int32_t n, tvm_value *resul
       !read_text(&args[1], c.attributes, sizeof c.attributes) || args[2].type != TVM_INT ||
       args[2].i < 0 || args[2].i > n - 3)
     return fail("TypeError", "tenon: run(operator, attributes, n_inputs, inputs..., outputs...)");
+  c.drops_ones = false;
   c.n_inputs = (uint32_t)args[2].i;
   c.n_outputs = (uint32_t)(n - 3) - c.n_inputs;
   for (uint32_t k = 0; k < c.n_inputs + c.n_outputs; k++) {
