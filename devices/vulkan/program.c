@@ -27,19 +27,20 @@ enum {
   MAX_BINDINGS = 64
 };
 
-static tn_status fail(const tn_device_call *c, const char *what) {
+static tn_status reject(const tn_device_call *c, const char *what) {
   return c->host->fail(c->ctx, TN_ERR_UNSUPPORTED, "%s", what);
 }
 
 static tn_status check_capability(const tn_device_call *c, const vulkan_device *d, uint32_t which) {
   if (which == CAPABILITY_SHADER || which == CAPABILITY_KEEPS_NAN) return TN_OK;
   if (which == CAPABILITY_INT64)
-    return d->has_long ? TN_OK : fail(c, "the device has no integers of 64 bits (shaderInt64)");
+    return d->has_long ? TN_OK : reject(c, "the device has no integers of 64 bits (shaderInt64)");
   if (which == CAPABILITY_16_BITS)
     return d->has_16_bits ? TN_OK
-                          : fail(c, "the device stores no 16 bits (storageBuffer16BitAccess)");
+                          : reject(c, "the device stores no 16 bits (storageBuffer16BitAccess)");
   if (which == CAPABILITY_8_BITS)
-    return d->has_8_bits ? TN_OK : fail(c, "the device stores no 8 bits (storageBuffer8BitAccess)");
+    return d->has_8_bits ? TN_OK
+                         : reject(c, "the device stores no 8 bits (storageBuffer8BitAccess)");
   return c->host->fail(c->ctx, TN_ERR_UNSUPPORTED, "its module needs the capability %" PRIu32,
                        which);
 }
@@ -71,7 +72,7 @@ static tn_status check_instruction(const tn_device_call *c, const vulkan_device 
   if (op == OP_EXECUTION_MODE && size == 6 && p[2] == MODE_LOCAL_SIZE)
     return check_group(c, d, p + 3);
   if (op == OP_DECORATE && size == 4 && p[2] == DECORATION_BINDING) {
-    if (p[3] >= MAX_BINDINGS) return fail(c, "its module has too many bindings");
+    if (p[3] >= MAX_BINDINGS) return reject(c, "its module has too many bindings");
     if (p[3] >= *n_bindings) *n_bindings = p[3] + 1;
   }
   return TN_OK;
@@ -84,12 +85,12 @@ static tn_status copy_module(const tn_device_call *c, const vulkan_device *d, co
   uint64_t kept = HEADER;
   bool is_head = true;
   *out_n_bindings = 0;
-  if (n <= HEADER || words[0] != MAGIC) return fail(c, "its module is no SPIR-V");
+  if (n <= HEADER || words[0] != MAGIC) return reject(c, "its module is no SPIR-V");
   memcpy(to, words, HEADER * sizeof *words);
   for (uint64_t at = HEADER; at < n;) {
     const uint32_t op = words[at] & 0xffff, size = words[at] >> 16;
     const uint32_t *p = words + at;
-    if (!size || size > n - at) return fail(c, "its module is cut off");
+    if (!size || size > n - at) return reject(c, "its module is cut off");
     at += size;
     is_head = is_head && op != OP_FUNCTION;
     if (is_head && !d->keeps_nan && is_about_nan(p, op, size)) continue;
@@ -152,10 +153,10 @@ static uint32_t n_words(const char *text) {
 static tn_status specialise(const tn_device_call *c, const char *constants, const int64_t *values,
                             special *s) {
   const uint32_t n = n_words(constants);
-  if (n > MAX_CONSTANTS) return fail(c, "it has more than 64 constants");
+  if (n > MAX_CONSTANTS) return reject(c, "it has more than 64 constants");
   for (uint32_t k = 0; k < n; k++) {
     if (values[k] < INT32_MIN || values[k] > INT32_MAX)
-      return fail(c, "a constant has more than 32 bits");
+      return reject(c, "a constant has more than 32 bits");
     s->values[k] = (int32_t)values[k];
     s->entries[k] = (VkSpecializationMapEntry){k, k * (uint32_t)sizeof(int32_t), sizeof(int32_t)};
   }

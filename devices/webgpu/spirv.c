@@ -87,7 +87,7 @@ typedef struct module {
   uint32_t n_bindings, n_new; /* new: ids behind those of the module */
 } module;
 
-static tn_status fail(const module *m, const char *what) {
+static tn_status reject(const module *m, const char *what) {
   return m->c->host->fail(m->c->ctx, TN_ERR_UNSUPPORTED, "%s", what);
 }
 
@@ -126,16 +126,16 @@ static uint32_t n_ids(uint32_t op, uint32_t size) {
 /* Whole instructions, ids within bounds. */
 static tn_status check_words(module *m) {
   if (m->n <= HEADER || m->n > UINT32_MAX || m->words[0] != MAGIC)
-    return fail(m, "its module is no SPIR-V");
+    return reject(m, "its module is no SPIR-V");
   m->n_items = m->words[3];
-  if (!m->n_items || m->n_items > MAX_IDS) return fail(m, "its module has too many ids");
+  if (!m->n_items || m->n_items > MAX_IDS) return reject(m, "its module has too many ids");
   for (uint64_t at = HEADER; at < m->n; at += size_at(m, at)) {
     const uint32_t size = size_at(m, at), ids = n_ids(op_at(m, at), size);
-    if (!size || size > m->n - at || size <= ids) return fail(m, "its module is cut off");
+    if (!size || size > m->n - at || size <= ids) return reject(m, "its module is cut off");
     for (uint32_t k = 1; k <= ids; k++)
       if (m->words[at + k] >= m->n_items && !(k == 1 && op_at(m, at) == OP_ENTRY_POINT) &&
           !(k == 3 && op_at(m, at) == OP_SPEC_CONSTANT_OP))
-        return fail(m, "its module has an id out of bounds");
+        return reject(m, "its module has an id out of bounds");
   }
   return TN_OK;
 }
@@ -144,7 +144,7 @@ static tn_status check_capability(const module *m, uint32_t which) {
   if (which == CAPABILITY_SHADER) return TN_OK;
   if (which == CAPABILITY_INT64)
     return m->device->has_long ? TN_OK
-                               : fail(m, "the device has no integers of 64 bits (shader-int64)");
+                               : reject(m, "the device has no integers of 64 bits (shader-int64)");
   return m->c->host->fail(m->c->ctx, TN_ERR_UNSUPPORTED, "its module needs the capability %" PRIu32,
                           which);
 }
@@ -206,7 +206,7 @@ static void put_constant(module *m, uint32_t type, uint32_t id, int32_t value) {
 static tn_status put_special(module *m, const uint32_t *p, int32_t otherwise) {
   const int32_t spec = item_of(m, p[2])->spec;
   if (spec >= 0 && (uint32_t)spec >= m->n_constants)
-    return fail(m, "its module has more constants than the program");
+    return reject(m, "its module has more constants than the program");
   put_constant(m, p[1], p[2], spec >= 0 ? m->constants[spec] : otherwise);
   return TN_OK;
 }
@@ -240,7 +240,7 @@ static tn_status put_decoration(module *m, const uint32_t *p, uint32_t size) {
   }
   if (size == 3 && p[2] == DECORATION_NO_CONTRACTION) return TN_OK; /* it is not known there */
   if (size == 4 && p[2] == DECORATION_BINDING) {
-    if (p[3] >= MAX_BINDINGS) return fail(m, "its module has too many bindings");
+    if (p[3] >= MAX_BINDINGS) return reject(m, "its module has too many bindings");
     if (p[3] > m->n_bindings) m->n_bindings = p[3];
   }
   put(m, p, size);
@@ -296,7 +296,7 @@ static uint32_t decided(const module *m, const uint32_t *p) {
 
 static tn_status reach(module *m, uint32_t label) {
   item *i = item_of(m, label);
-  if (!i->at || op_at(m, i->at) != OP_LABEL) return fail(m, "its module branches to no block");
+  if (!i->at || op_at(m, i->at) != OP_LABEL) return reject(m, "its module branches to no block");
   if (!(i->flags & REACHED)) m->stack[m->n_stack++] = label;
   i->flags |= REACHED;
   return TN_OK;
@@ -304,13 +304,13 @@ static tn_status reach(module *m, uint32_t label) {
 
 static tn_status reach_function(module *m, uint32_t id) {
   item *i = item_of(m, id);
-  if (!i->at || op_at(m, i->at) != OP_FUNCTION) return fail(m, "its module calls no function");
+  if (!i->at || op_at(m, i->at) != OP_FUNCTION) return reject(m, "its module calls no function");
   if (i->flags & REACHED) return TN_OK;
   i->flags |= REACHED;
   uint64_t at = i->at;
   while (at < m->n && op_at(m, at) != OP_LABEL && op_at(m, at) != OP_FUNCTION_END)
     at += size_at(m, at);
-  if (at >= m->n || op_at(m, at) != OP_LABEL) return fail(m, "its module has an empty function");
+  if (at >= m->n || op_at(m, at) != OP_LABEL) return reject(m, "its module has an empty function");
   return reach(m, m->words[at + 1]);
 }
 
@@ -330,7 +330,7 @@ static tn_status reach_targets(module *m, const uint32_t *p, uint32_t size) {
     return status ? status : reach(m, p[3]);
   }
   for (uint32_t k = 2; op == OP_SWITCH && k < size && !status; k += 2) /* selectors of 32 bits */
-    status = p[k] < m->n_items ? reach(m, p[k]) : fail(m, "its module has an id out of bounds");
+    status = p[k] < m->n_items ? reach(m, p[k]) : reject(m, "its module has an id out of bounds");
   return status;
 }
 
@@ -338,7 +338,7 @@ static tn_status look_at_block(module *m, uint32_t label) {
   uint64_t at = item_of(m, label)->at;
   const uint64_t end = end_of_block(m, at);
   tn_status status = TN_OK;
-  if (end >= m->n) return fail(m, "its module is cut off");
+  if (end >= m->n) return reject(m, "its module is cut off");
   for (; at < end && !status; at += size_at(m, at)) {
     const uint32_t *p = m->words + at;
     const uint32_t op = op_at(m, at);

@@ -55,20 +55,20 @@ static int where_text(const onnx_where *w, int inner, char *buf, int size) {
   return outer == WHERE_ENDS ? n + snprintf(buf + n, (size_t)(size - n), "...: ") : n;
 }
 
-tn_status onnx_fail(const onnx_reader *r, tn_status code, const uint8_t *at, const char *format,
-                    ...) {
+tn_status(onnx_fail)(const onnx_reader *r, tn_status code, const uint8_t *at, const char *format,
+                     ...) {
   char where[WHERE_TEXT] = "", text[300], place[40] = "";
   if (r->where) where_text(r->where, 0, where, sizeof where);
   va_list args;
   va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
+  tn_error_text(text, sizeof text, code, format, args);
   va_end(args);
   if (code == TN_ERR_MEMORY) snprintf(text, sizeof text, "out of memory");
   const tn_source *s = r->source;
   if (at && at >= s->data && at <= s->data + s->size)
     snprintf(place, sizeof place, ", at byte %lld", (long long)(at - s->data));
-  return r->host->fail(s->ctx, code, "%s: %s%s%s", s->path ? s->path : "(memory)", where, text,
-                       place);
+  return (r->host->fail)(s->ctx, code, "%s: %s%s%s", s->path ? s->path : "(memory)", where, text,
+                         place);
 }
 
 tn_status onnx_no_memory(const onnx_reader *r) {

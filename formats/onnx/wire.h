@@ -43,8 +43,8 @@ void onnx_reader_init(onnx_reader *r, const tn_source *source);
 
 /* Records "<path>: <where>: <message>, at byte <offset of at>" and answers code. at NULL or outside
  * the file: no byte. */
-tn_status onnx_fail(const onnx_reader *r, tn_status code, const uint8_t *at, const char *format,
-                    ...) __attribute__((format(printf, 4, 5)));
+tn_status(onnx_fail)(const onnx_reader *r, tn_status code, const uint8_t *at, const char *format,
+                     ...) __attribute__((format(printf, 4, 5)));
 tn_status onnx_no_memory(const onnx_reader *r);
 
 /* Wire types. Groups (3 and 4) are refused: ONNX has none. */

@@ -84,7 +84,7 @@ typedef struct tflite_subgraph {
 /* ---- model.c ---- */
 
 /* Records "<path>: <where>: <message>, at byte <at>" and answers code. at 0: no byte. */
-tn_status tflite_fail(const tflite_reader *r, tn_status code, uint64_t at, const char *format, ...)
+tn_status(tflite_fail)(const tflite_reader *r, tn_status code, uint64_t at, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 tn_status tflite_no_memory(const tflite_reader *r);
 /* TN_OK, or what is wrong with the FlatBuffer so far. */

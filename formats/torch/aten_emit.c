@@ -14,7 +14,7 @@ typedef struct binding {
   int32_t n, cost;
 } binding;
 
-static tn_status fail(const aten_emitter *e, tn_status code, const char *op, const char *what) {
+static tn_status reject(const aten_emitter *e, tn_status code, const char *op, const char *what) {
   char text[400];
   snprintf(text, sizeof text, "%.100s: %s", op, what);
   return e->fail(e->ctx, code, text);
@@ -169,7 +169,7 @@ typedef struct maker {
 static void push_in(maker *m, int32_t value) {
   if (m->status) return;
   if (m->n_in == MOST_INPUTS)
-    m->status = fail(m->e, TN_ERR_UNSUPPORTED, m->b->row->name, "it has more than 1024 inputs");
+    m->status = reject(m->e, TN_ERR_UNSUPPORTED, m->b->row->name, "it has more than 1024 inputs");
   else
     m->in[m->n_in++] = value;
 }
@@ -178,8 +178,8 @@ static void push_in(maker *m, int32_t value) {
 static int32_t constant(maker *m, const aten_arg *a) {
   if (a->kind != ATEN_INT && a->kind != ATEN_FLOAT && a->kind != ATEN_BOOL) {
     m->status =
-        fail(m->e, TN_ERR_UNSUPPORTED, m->b->row->name,
-             "not supported: what is neither a tensor nor a number, where a tensor is wanted");
+        reject(m->e, TN_ERR_UNSUPPORTED, m->b->row->name,
+               "not supported: what is neither a tensor nor a number, where a tensor is wanted");
     return TN_NO_ID;
   }
   int64_t i = a->i;
@@ -210,8 +210,8 @@ static void put_tensors(maker *m) {
     if (p->type != 'T') continue;
     if (p->by_name) {
       if (a && a->kind != ATEN_NONE)
-        m->status = fail(m->e, TN_ERR_UNSUPPORTED, m->b->row->name,
-                         "not supported: a tensor that is given by name alone");
+        m->status = reject(m->e, TN_ERR_UNSUPPORTED, m->b->row->name,
+                           "not supported: a tensor that is given by name alone");
       continue;
     }
     has_list |= p->list;
@@ -410,7 +410,7 @@ static tn_status add_node(const aten_emitter *e, const char *op, const int32_t *
                         .offset = e->offset};
   const int32_t id = e->api->add_node(e->graph, &node);
   if (id >= 0) return TN_OK;
-  return id == TN_ERR_MEMORY ? no_memory(e) : fail(e, id, op, "it cannot be a node");
+  return id == TN_ERR_MEMORY ? no_memory(e) : reject(e, id, op, "it cannot be a node");
 }
 
 static tn_status refuse(const aten_emitter *e, const char *op, const char *overload,
@@ -418,14 +418,15 @@ static tn_status refuse(const aten_emitter *e, const char *op, const char *overl
   char name[160];
   snprintf(name, sizeof name, "%.100s%s%.40s", op, overload && *overload ? "." : "",
            overload ? overload : "");
-  if (!b->row) return fail(e, TN_ERR_UNSUPPORTED, name, "not supported: no such operator is known");
+  if (!b->row)
+    return reject(e, TN_ERR_UNSUPPORTED, name, "not supported: no such operator is known");
   if (b->row->how == TN_FORMAT_REFUSED) {
     char why[240];
     snprintf(why, sizeof why, "not supported: %s", b->row->note ? b->row->note : "it is refused");
-    return fail(e, TN_ERR_UNSUPPORTED, name, why);
+    return reject(e, TN_ERR_UNSUPPORTED, name, why);
   }
-  return fail(e, TN_ERR_UNSUPPORTED, name,
-              "not supported: these arguments fit none of the overloads that are known");
+  return reject(e, TN_ERR_UNSUPPORTED, name,
+                "not supported: these arguments fit none of the overloads that are known");
 }
 
 static tn_status make_node(maker *m, bool in_place, int32_t *outs, uint32_t n_outs) {

@@ -10,7 +10,7 @@
 
 enum { MAX_DEPTH = 128 };
 
-static tn_status fail(json_reader *r, tn_status code, const char *what) {
+static tn_status reject(json_reader *r, tn_status code, const char *what) {
   if (!*r->message)
     snprintf(r->message, sizeof r->message, "%s, at byte %llu", what, (unsigned long long)r->at);
   return code;
@@ -23,9 +23,9 @@ static void skip_space(json_reader *r) {
 }
 
 static tn_status new_value(json_reader *r, json_kind kind, json_value **out) {
-  if (!r->room--) return fail(r, TN_ERR_OVERFLOW, "there are too many values");
+  if (!r->room--) return reject(r, TN_ERR_OVERFLOW, "there are too many values");
   *out = tn_arena_alloc(r->arena, sizeof **out);
-  if (!*out) return fail(r, TN_ERR_MEMORY, "there is not enough memory");
+  if (!*out) return reject(r, TN_ERR_MEMORY, "there is not enough memory");
   (*out)->kind = kind;
   (*out)->at = r->at;
   return TN_OK;
@@ -92,7 +92,7 @@ static tn_status read_escape(json_reader *r, char **out) {
     return TN_OK;
   }
   const int32_t code = c == 'u' ? read_code(r) : -1;
-  if (code < 0) return fail(r, TN_ERR_INVALID, "a string has an escape that is none");
+  if (code < 0) return reject(r, TN_ERR_INVALID, "a string has an escape that is none");
   *out = put_code(*out, code);
   return TN_OK;
 }
@@ -107,12 +107,12 @@ static uint64_t end_of_string(const json_reader *r) {
 static tn_status read_string(json_reader *r, tn_str *out) {
   r->at++;
   const uint64_t end = end_of_string(r);
-  if (end >= r->size) return fail(r, TN_ERR_INVALID, "a string does not end");
+  if (end >= r->size) return reject(r, TN_ERR_INVALID, "a string does not end");
   char *text = tn_arena_alloc(r->arena, end - r->at + 1), *p = text;
-  if (!text) return fail(r, TN_ERR_MEMORY, "there is not enough memory");
+  if (!text) return reject(r, TN_ERR_MEMORY, "there is not enough memory");
   while (r->at < end) {
     const uint8_t c = r->data[r->at++];
-    if (c < 0x20) return fail(r, TN_ERR_INVALID, "a string has a control character");
+    if (c < 0x20) return reject(r, TN_ERR_INVALID, "a string has a control character");
     if (c != '\\') {
       *p++ = (char)c;
       continue;
@@ -141,19 +141,19 @@ static tn_status read_number(json_reader *r, json_value *out) {
   if (peek(r) == '-') r->at++;
   const int first = peek(r);
   const uint64_t n = digits(r);
-  if (!n || (n > 1 && first == '0')) return fail(r, TN_ERR_INVALID, "a number is none");
+  if (!n || (n > 1 && first == '0')) return reject(r, TN_ERR_INVALID, "a number is none");
   if (peek(r) == '.') {
     whole = false;
     r->at++;
-    if (!digits(r)) return fail(r, TN_ERR_INVALID, "a number is none");
+    if (!digits(r)) return reject(r, TN_ERR_INVALID, "a number is none");
   }
   if (peek(r) == 'e' || peek(r) == 'E') {
     whole = false;
     r->at++;
     if (peek(r) == '-' || peek(r) == '+') r->at++;
-    if (!digits(r)) return fail(r, TN_ERR_INVALID, "a number is none");
+    if (!digits(r)) return reject(r, TN_ERR_INVALID, "a number is none");
   }
-  if (r->at - from >= MOST) return fail(r, TN_ERR_OVERFLOW, "a number is too long");
+  if (r->at - from >= MOST) return reject(r, TN_ERR_OVERFLOW, "a number is too long");
   memcpy(text, r->data + from, (size_t)(r->at - from));
   text[r->at - from] = '\0';
   out->f = tn_text_number(text, NULL);
@@ -177,7 +177,7 @@ static tn_status read_word(json_reader *r, json_value *out) {
     r->at += n;
     return TN_OK;
   }
-  return fail(r, TN_ERR_INVALID, "there is no value");
+  return reject(r, TN_ERR_INVALID, "there is no value");
 }
 
 /* ---- lists and objects ---- */
@@ -186,10 +186,10 @@ static tn_status read_value(json_reader *r, json_value **out);
 
 static tn_status read_key(json_reader *r, tn_str *out) {
   skip_space(r);
-  if (peek(r) != '"') return fail(r, TN_ERR_INVALID, "a key is missing");
+  if (peek(r) != '"') return reject(r, TN_ERR_INVALID, "a key is missing");
   const tn_status s = read_string(r, out);
   skip_space(r);
-  if (!s && peek(r) != ':') return fail(r, TN_ERR_INVALID, "there is no ':' behind a key");
+  if (!s && peek(r) != ':') return reject(r, TN_ERR_INVALID, "there is no ':' behind a key");
   r->at++;
   return s;
 }
@@ -213,7 +213,7 @@ static tn_status read_members(json_reader *r, json_value *v, char close) {
     v->n++;
     skip_space(r);
     const int c = peek(r);
-    if (c != ',' && c != close) return fail(r, TN_ERR_INVALID, "a list or object does not end");
+    if (c != ',' && c != close) return reject(r, TN_ERR_INVALID, "a list or object does not end");
     r->at++;
     if (c == close) return TN_OK;
   }
@@ -231,7 +231,7 @@ static tn_status read_value(json_reader *r, json_value **out) {
   }
   if (c == '-' || (c >= '0' && c <= '9')) return read_number(r, v);
   if (c != '{' && c != '[') return read_word(r, v);
-  if (r->depth == MAX_DEPTH) return fail(r, TN_ERR_OVERFLOW, "it is more than 128 levels deep");
+  if (r->depth == MAX_DEPTH) return reject(r, TN_ERR_OVERFLOW, "it is more than 128 levels deep");
   v->kind = c == '{' ? JSON_OBJECT : JSON_LIST;
   r->depth++;
   s = read_members(r, v, c == '{' ? '}' : ']');
@@ -244,7 +244,7 @@ tn_status json_read(json_reader *r, tn_arena *arena, const uint8_t *data, uint64
   *r = (json_reader){.arena = arena, .data = data, .size = size, .room = size};
   tn_status s = read_value(r, out);
   skip_space(r);
-  if (!s && r->at < size) s = fail(r, TN_ERR_INVALID, "something stands behind the value");
+  if (!s && r->at < size) s = reject(r, TN_ERR_INVALID, "something stands behind the value");
   return s;
 }
 

@@ -23,7 +23,7 @@ typedef struct reading {
   uint32_t n_attrs, n_numbers;
 } reading;
 
-static void fail(reading *r, const char *what) {
+static void reject(reading *r, const char *what) {
   if (!r->status) r->status = at_fail(r->l, TN_ERR_INVALID, what);
 }
 
@@ -45,13 +45,13 @@ static double number_of(reading *r, tn_str w, int64_t *out_int) {
     const uint32_t k = r->next++;
     const tn_tensor *t = tn_low_type(r->l, k);
     if (!t) {
-      fail(r, "it has fewer numbers than its attributes name");
+      reject(r, "it has fewer numbers than its attributes name");
       return 0;
     }
     const tn_status s = tn_const_elements(r->l->call, k, &n);
     if (s || n != 1) {
       if (!r->status) r->status = s;
-      if (!s) fail(r, "a number has not one element");
+      if (!s) reject(r, "a number has not one element");
       return 0;
     }
     f = tn_load_f64(t->dtype, t->data, 0);
@@ -61,7 +61,7 @@ static double number_of(reading *r, tn_str w, int64_t *out_int) {
     return f;
   }
   if (w.size == 0 || w.size >= MOST_TEXT) {
-    fail(r, "an attribute is no number");
+    reject(r, "an attribute is no number");
     return 0;
   }
   snprintf(text, sizeof text, "%.*s", (int)w.size, w.data);
@@ -73,7 +73,7 @@ static void read_list(reading *r, tn_attr *a, bool ints) {
   const uint32_t first = r->n_numbers;
   for (tn_str w = word(r); w.size && !r->status; w = word(r)) {
     if (r->n_numbers == MOST_NUMBERS) {
-      fail(r, "it has more than 256 numbers");
+      reject(r, "it has more than 256 numbers");
       return;
     }
     r->floats[r->n_numbers] = number_of(r, w, &r->ints[r->n_numbers]);
@@ -104,7 +104,7 @@ static void read_number(reading *r, tn_attr *a, char kind) {
 static void read_attr(reading *r) {
   const tn_str name = word(r), kind = word(r);
   if (r->n_attrs == MOST_ATTRS || name.size == 0 || name.size >= MOST_TEXT || kind.size != 1) {
-    fail(r, "its attributes are not spelt as they should be");
+    reject(r, "its attributes are not spelt as they should be");
     return;
   }
   char *text = r->names[r->n_attrs];

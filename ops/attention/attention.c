@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-static tn_status fail(const tn_call *call, const char *what) {
+static tn_status reject(const tn_call *call, const char *what) {
   return call->host->fail(call->ctx, TN_ERR_SHAPE, "Attention: %s", what);
 }
 
@@ -16,9 +16,9 @@ static tn_status view(const tn_call *call, uint32_t input, int64_t heads, int64_
     *out = (attention_steps){dims[1] * dims[2] * dims[3], dims[2] * dims[3], dims[3]};
     return TN_OK;
   }
-  if (t->rank != 3) return fail(call, "Q, K and V have rank 3 or 4, all the same");
+  if (t->rank != 3) return reject(call, "Q, K and V have rank 3 or 4, all the same");
   if (!tn_divides(heads, t->shape[2]))
-    return fail(call, "for inputs of rank 3, q_num_heads and kv_num_heads divide the last dims");
+    return reject(call, "for inputs of rank 3, q_num_heads and kv_num_heads divide the last dims");
   dims[0] = t->shape[0], dims[1] = heads, dims[2] = t->shape[1], dims[3] = t->shape[2] / heads;
   *out = (attention_steps){dims[2] * t->shape[2], dims[3], t->shape[2]};
   return TN_OK;
@@ -27,7 +27,7 @@ static tn_status view(const tn_call *call, uint32_t input, int64_t heads, int64_
 static tn_status make_past(const tn_call *call, attention *a) {
   const tn_tensor *k = call->inputs[ATTENTION_PAST_KEY];
   const tn_tensor *v = call->inputs[ATTENTION_PAST_VALUE];
-  if (!k != !v) return fail(call, "past_key and past_value come together");
+  if (!k != !v) return reject(call, "past_key and past_value come together");
   if (!k) return TN_OK;
   const int64_t want[2][4] = {{a->batch, a->kv_heads, -1, a->size},
                               {a->batch, a->kv_heads, -1, a->v_size}};
@@ -35,7 +35,7 @@ static tn_status make_past(const tn_call *call, attention *a) {
     if (k->rank != 4 || v->rank != 4 ||
         (d == 2 ? k->shape[d] != v->shape[d]
                 : k->shape[d] != want[0][d] || v->shape[d] != want[1][d]))
-      return fail(call, "past_key and past_value are [batch, kv heads, keys, head size]");
+      return reject(call, "past_key and past_value are [batch, kv heads, keys, head size]");
   a->past = k->shape[2];
   return TN_OK;
 }
@@ -48,16 +48,16 @@ static tn_status make_mask(const tn_call *call, attention *a) {
   const int64_t full[4] = {a->batch, a->heads, a->n_q, a->total};
   int64_t step = 1, steps[4] = {0};
   if (m->rank < 1 || m->rank > 4 || m->shape[m->rank - 1] > a->total)
-    return fail(call, "attn_mask does not fit the keys");
+    return reject(call, "attn_mask does not fit the keys");
   for (int32_t k = m->rank - 1, d = 3; k >= 0; k--, d--) {
     if (d < 3 && m->shape[k] != 1 && m->shape[k] != full[d])
-      return fail(call, "attn_mask does not broadcast to [batch, heads, queries, keys]");
+      return reject(call, "attn_mask does not broadcast to [batch, heads, queries, keys]");
     steps[d] = m->shape[k] == 1 ? 0 : step;
     step *= m->shape[k];
   }
   a->mask = (attention_steps){steps[0], steps[1], steps[2]};
   a->mask_columns = m->shape[m->rank - 1];
-  if (a->mask_columns == 0 && a->total > 0) return fail(call, "attn_mask is empty");
+  if (a->mask_columns == 0 && a->total > 0) return reject(call, "attn_mask is empty");
   return TN_OK;
 }
 
@@ -65,9 +65,9 @@ static tn_status make_lengths(const tn_call *call, attention *a) {
   if (!tn_has_input(call, ATTENTION_LENGTHS)) return TN_OK;
   const tn_tensor *t = call->inputs[ATTENTION_LENGTHS];
   if (tn_has_input(call, ATTENTION_PAST_KEY))
-    return fail(call, "nonpad_kv_seqlen and past_key exclude each other");
+    return reject(call, "nonpad_kv_seqlen and past_key exclude each other");
   if (t->rank != 1 || t->shape[0] != a->batch)
-    return fail(call, "nonpad_kv_seqlen has one value per batch");
+    return reject(call, "nonpad_kv_seqlen has one value per batch");
   a->lengths = t->data;
   return TN_OK;
 }
@@ -86,7 +86,7 @@ tn_status attention_make(const tn_call *call, attention *out) {
   if (call->inputs[0]->rank != call->inputs[1]->rank ||
       call->inputs[0]->rank != call->inputs[2]->rank || q[0] != k[0] || k[0] != v[0] ||
       k[1] != v[1] || k[2] != v[2] || q[3] != k[3] || (k[1] ? q[1] % k[1] : q[1]))
-    return fail(call, "Q, K and V do not fit together");
+    return reject(call, "Q, K and V do not fit together");
   a.batch = q[0], a.heads = q[1], a.n_q = q[2], a.size = q[3], a.kv_heads = k[1], a.n_new = k[2],
   a.v_size = v[3];
   s = make_past(call, &a);

@@ -18,7 +18,7 @@ typedef struct linear {
 static bool says(tn_str s, const char *text) {
   return s.size == (int64_t)strlen(text) && !memcmp(s.data, text, (size_t)s.size);
 }
-static tn_status fail(const tn_call *call, const char *what) {
+static tn_status reject(const tn_call *call, const char *what) {
   return call->host->fail(call->ctx, TN_ERR_SHAPE, "%s", what);
 }
 
@@ -33,16 +33,16 @@ static tn_status make_rule(const tn_call *call, linear *l) {
   const tn_tensor *decay = tn_has_input(call, DECAY) ? call->inputs[DECAY] : NULL,
                   *beta = tn_has_input(call, BETA) ? call->inputs[BETA] : NULL;
   if (!gated && !delta && !says(rule, "linear"))
-    return fail(call, "update_rule is none of linear, gated, delta and gated_delta");
+    return reject(call, "update_rule is none of linear, gated, delta and gated_delta");
   if (gated != (decay != NULL) || delta != (beta != NULL))
-    return fail(call, "decay or beta is missing, or not part of the update_rule");
+    return reject(call, "decay or beta is missing, or not part of the update_rule");
   if ((decay && !is_rows(decay, l)) || (beta && !is_rows(beta, l)))
-    return fail(call, "decay or beta does not fit the keys");
+    return reject(call, "decay or beta does not fit the keys");
   if (decay) l->decays = decay->shape[2];
   if (beta) l->betas = beta->shape[2];
   if ((decay && l->decays != l->heads && l->decays != l->heads * l->size) ||
       (beta && l->betas != l->heads && l->betas != 1))
-    return fail(call, "decay or beta does not have one value per head, or per element of it");
+    return reject(call, "decay or beta does not have one value per head, or per element of it");
   return TN_OK;
 }
 
@@ -52,16 +52,17 @@ static tn_status make(const tn_call *call, linear *out) {
                   *state = tn_has_input(call, STATE) ? call->inputs[STATE] : NULL;
   linear l = {.q_heads = a->q_num_heads, .heads = a->kv_num_heads, .scale = a->scale};
   if (q->rank != 3 || !tn_divides(l.heads, l.q_heads) || !tn_divides(l.q_heads, q->shape[2]))
-    return fail(call, "query has rank 3, kv_num_heads divides q_num_heads, and that its last dim");
+    return reject(call,
+                  "query has rank 3, kv_num_heads divides q_num_heads, and that its last dim");
   l.batch = q->shape[0], l.n = q->shape[1], l.size = q->shape[2] / l.q_heads;
   if (!is_rows(k, &l) || !is_rows(v, &l) || k->shape[2] != l.heads * l.size ||
       v->shape[2] % l.heads)
-    return fail(call, "query, key, value and the numbers of heads do not fit together");
+    return reject(call, "query, key, value and the numbers of heads do not fit together");
   l.v_size = v->shape[2] / l.heads;
   const int64_t want[4] = {l.batch, l.heads, l.size, l.v_size};
   for (int d = 0; state && d < 4; d++)
     if (state->rank != 4 || state->shape[d] != want[d])
-      return fail(call, "past_state is not [batch, kv heads, key size, value size]");
+      return reject(call, "past_state is not [batch, kv heads, key size, value size]");
   if (l.scale == 0) l.scale = l.size ? 1 / sqrt((double)l.size) : 1;
   tn_status s = make_rule(call, &l);
   *out = l;

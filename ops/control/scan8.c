@@ -17,7 +17,7 @@ static int64_t body_of(const tn_call *call) {
   return ((const tn_scan_v1_attrs *)call->attrs)->body;
 }
 
-static tn_status fail(const scan8 *s, const char *what) {
+static tn_status reject(const scan8 *s, const char *what) {
   return s->call->host->fail(s->call->ctx, TN_ERR_SHAPE, "%s", what);
 }
 
@@ -32,11 +32,11 @@ static tn_status input_types(scan8 *s) {
     const tn_tensor *t = outer_input(s, k);
     const int32_t drop = k < s->n_state ? 1 : 2;
     if (!t || t->rank < drop)
-      return fail(s, "states must be [batch, ...], scan inputs [batch, sequence, ...]");
+      return reject(s, "states must be [batch, ...], scan inputs [batch, sequence, ...]");
     if (s->batch >= 0 && t->shape[0] != s->batch)
-      return fail(s, "states and scan inputs differ in the size of the batch");
+      return reject(s, "states and scan inputs differ in the size of the batch");
     if (drop == 2 && s->length >= 0 && t->shape[1] != s->length)
-      return fail(s, "scan inputs differ in the length of the sequence");
+      return reject(s, "scan inputs differ in the length of the sequence");
     s->batch = t->shape[0];
     if (drop == 2) s->length = t->shape[1];
     *s->body.in_types[k] = tn_tensor_make(t->dtype, t->rank - drop, t->shape + drop, NULL);
@@ -154,10 +154,10 @@ static tn_status entry_length(const scan8 *s, int64_t entry, int64_t *out) {
   *out = s->length;
   if (!lens) return TN_OK;
   if (tn_elements(lens) != s->batch)
-    return fail(s, "sequence_lens needs one entry per entry of the batch");
+    return reject(s, "sequence_lens needs one entry per entry of the batch");
   *out = ((const int64_t *)lens->data)[entry];
   return *out < 0 || *out > s->length
-             ? fail(s, "an entry of sequence_lens is negative or longer than the sequence")
+             ? reject(s, "an entry of sequence_lens is negative or longer than the sequence")
              : TN_OK;
 }
 

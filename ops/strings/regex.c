@@ -16,7 +16,7 @@ typedef struct compiler {
   int depth;
 } compiler;
 
-static bool fail(compiler *c, const char *why, bool unsupported) {
+static bool pattern_fail(compiler *c, const char *why, bool unsupported) {
   if (c->r->problem) return false;
   c->r->problem = why;
   c->r->unsupported = unsupported;
@@ -40,7 +40,7 @@ static bool take(compiler *c, const char *s) {
 /* Puts a step in at `place`; what stands behind moves, with its distances. */
 static bool insert(compiler *c, int32_t place, regex_step step) {
   regex *r = c->r;
-  if (r->n_steps >= MAX_STEPS) return fail(c, "the pattern is too large", true);
+  if (r->n_steps >= MAX_STEPS) return pattern_fail(c, "the pattern is too large", true);
   if (r->steps) {
     memmove(r->steps + place + 1, r->steps + place,
             (size_t)(r->n_steps - place) * sizeof *r->steps);
@@ -56,7 +56,7 @@ static bool emit(compiler *c, int32_t op) {
 
 static bool add_range(compiler *c, uint32_t first, uint32_t last) {
   regex *r = c->r;
-  if (r->n_ranges >= 4 * MAX_STEPS) return fail(c, "the pattern is too large", true);
+  if (r->n_ranges >= 4 * MAX_STEPS) return pattern_fail(c, "the pattern is too large", true);
   if (r->ranges) r->ranges[r->n_ranges] = (regex_range){first, last};
   r->n_ranges++;
   return true;
@@ -174,14 +174,14 @@ static bool hex(compiler *c, uint32_t *out) {
   for (; more(c) && hex_digit(c->text.data[c->at]) >= 0 && digits < (braces ? 6 : 2); digits++)
     *out = *out * 16 + (uint32_t)hex_digit(c->text.data[c->at++]);
   if (!digits || (braces && !take(c, "}")) || *out > LAST_CODE_POINT)
-    return fail(c, "\\x is followed by no number", false);
+    return pattern_fail(c, "\\x is followed by no number", false);
   return true;
 }
 
 /* After a backslash: a character that stands for itself or has a name. */
 static bool escape(compiler *c, uint32_t *out) {
   static const char names[] = "afnrtv", values[] = "\a\f\n\r\t\v";
-  if (!more(c)) return fail(c, "the pattern ends with a backslash", false);
+  if (!more(c)) return pattern_fail(c, "the pattern ends with a backslash", false);
   char x = c->text.data[c->at];
   const char *name = strchr(names, x);
   if (x == 'x') {
@@ -189,7 +189,7 @@ static bool escape(compiler *c, uint32_t *out) {
     return hex(c, out);
   }
   bool letter = (x >= '0' && x <= '9') || (x >= 'a' && x <= 'z') || (x >= 'A' && x <= 'Z');
-  if (letter && !name) return fail(c, "this escape is not supported", true);
+  if (letter && !name) return pattern_fail(c, "this escape is not supported", true);
   int64_t n;
   *out = name ? (uint8_t)values[name - names]
               : letter_read(c->text.data + c->at, c->text.size - c->at, &n);
@@ -203,7 +203,7 @@ static bool character(compiler *c, uint32_t *out) {
   int64_t n;
   *out = letter_read(c->text.data + c->at, c->text.size - c->at, &n);
   c->at += n;
-  return *out <= LAST_CODE_POINT || fail(c, "the pattern is no UTF-8", false);
+  return *out <= LAST_CODE_POINT || pattern_fail(c, "the pattern is no UTF-8", false);
 }
 
 /* After "[". A "]" that comes first stands for itself. */
@@ -213,7 +213,7 @@ static bool bracket(compiler *c) {
   for (bool begin = true; begin || !take(c, "]"); begin = false) {
     bool other = false;
     uint32_t low, high;
-    if (!more(c)) return fail(c, "'[' has no end", false);
+    if (!more(c)) return pattern_fail(c, "'[' has no end", false);
     const char *ranges = posix_class(c, &other);
     if (!ranges && ahead(c, "\\") && c->at + 1 < c->text.size &&
         (ranges = perl_class(c->text.data[c->at + 1]))) {
@@ -228,9 +228,9 @@ static bool bracket(compiler *c) {
     high = low;
     if (ahead(c, "-") && !ahead(c, "-]")) {
       c->at++;
-      if (!more(c) || !character(c, &high)) return fail(c, "a range has no end", false);
+      if (!more(c) || !character(c, &high)) return pattern_fail(c, "a range has no end", false);
     }
-    if (high < low) return fail(c, "a range is the wrong way round", false);
+    if (high < low) return pattern_fail(c, "a range is the wrong way round", false);
     if (!add_letters(c, low, high)) return false;
   }
   return (!negated || negate(c, first)) && emit_set(c, first);
@@ -246,7 +246,7 @@ static bool group(compiler *c) {
   bool closed = false;
   if (take(c, "?P<") || take(c, "?<")) {
     while (more(c) && c->text.data[c->at] != '>') c->at++;
-    if (!take(c, ">")) return fail(c, "the name of a group has no end", false);
+    if (!take(c, ">")) return pattern_fail(c, "the name of a group has no end", false);
   } else if (take(c, "?")) {
     while (more(c) && !ahead(c, ":") && !closed) {
       if (take(c, "i"))
@@ -254,17 +254,17 @@ static bool group(compiler *c) {
       else if (take(c, "s"))
         c->dot_all = true;
       else if (!(closed = take(c, ")")))
-        return fail(c, "these flags are not supported", true);
+        return pattern_fail(c, "these flags are not supported", true);
     }
     if (closed) return true; /* from here to the end of the group around it */
-    if (!take(c, ":")) return fail(c, "a group has no end", false);
+    if (!take(c, ":")) return pattern_fail(c, "a group has no end", false);
   }
-  if (++c->depth > MAX_DEPTH) return fail(c, "groups are nested too deep", true);
+  if (++c->depth > MAX_DEPTH) return pattern_fail(c, "groups are nested too deep", true);
   if (!alternation(c)) return false;
   c->depth--;
   c->ignore_case = ignore_case;
   c->dot_all = dot_all;
-  return take(c, ")") || fail(c, "a group has no end", false);
+  return take(c, ")") || pattern_fail(c, "a group has no end", false);
 }
 
 static bool escaped_atom(compiler *c) {
@@ -291,7 +291,7 @@ static bool atom(compiler *c) {
   if (take(c, "$")) return emit(c, REGEX_END);
   if (ahead(c, "\\")) return escaped_atom(c);
   if (ahead(c, "*") || ahead(c, "+") || ahead(c, "?"))
-    return fail(c, "there is nothing to repeat", false);
+    return pattern_fail(c, "there is nothing to repeat", false);
   if (take(c, "."))
     return (c->dot_all ? add_range(c, 0, LAST_CODE_POINT) : add_named(c, "\n\n", true)) &&
            emit_set(c, first);
@@ -341,7 +341,7 @@ static bool repeat(compiler *c, int64_t atom_at, int32_t first, int32_t first_ra
   const int64_t after = c->at;
   const bool ignore_case = c->ignore_case, dot_all = c->dot_all;
   if (low > MAX_REPEAT || high > MAX_REPEAT || (high >= 0 && high < low))
-    return fail(c, "a repetition is out of range", false);
+    return pattern_fail(c, "a repetition is out of range", false);
   c->r->n_steps = first;
   c->r->n_ranges = first_range;
   for (int32_t k = 0; k < (high < 0 ? low + 1 : high); k++) {
@@ -363,7 +363,7 @@ static bool sequence(compiler *c) {
     if (!atom(c)) return false;
     if (quantifier(c, &low, &high)) {
       if (!repeat(c, atom_at, first, first_range, low, high)) return false;
-      if (quantifier(c, &low, &high)) return fail(c, "a repetition is repeated", false);
+      if (quantifier(c, &low, &high)) return pattern_fail(c, "a repetition is repeated", false);
     }
   }
   return true;
@@ -376,7 +376,7 @@ static bool alternation(compiler *c) {
   const int32_t n = c->r->n_steps - first;
   if (!insert(c, first, (regex_step){REGEX_SPLIT, 1, n + 2}) || !emit(c, REGEX_JUMP)) return false;
   const int32_t jump = c->r->n_steps - 1;
-  if (++c->depth > MAX_DEPTH * 10) return fail(c, "there are too many alternatives", true);
+  if (++c->depth > MAX_DEPTH * 10) return pattern_fail(c, "there are too many alternatives", true);
   if (!alternation(c)) return false;
   c->depth--;
   if (c->r->steps) c->r->steps[jump].a = c->r->n_steps - jump;
@@ -388,7 +388,7 @@ bool regex_compile(tn_str pattern, regex *r) {
   r->n_steps = r->n_ranges = 0;
   r->problem = NULL;
   if (!alternation(&c)) return false;
-  if (more(&c)) return fail(&c, "')' without '('", false);
+  if (more(&c)) return pattern_fail(&c, "')' without '('", false);
   return emit(&c, REGEX_MATCH);
 }
 

@@ -141,12 +141,23 @@ void tn_diag_add(tn_diag *diag, int32_t severity, const char *format, ...) {
   va_end(args);
 }
 
-tn_status tn_fail(tn_diag *diag, tn_status code, const char *format, ...) {
+tn_status(tn_fail)(tn_diag *diag, tn_status code, const char *format, ...) {
   va_list args;
   va_start(args, format);
   append(diag, TN_DIAG_ERROR, code, format, args);
   va_end(args);
   return code;
+}
+
+tn_status tn_fail_terse(tn_diag *diag, tn_status code, const char *name) {
+  return (tn_fail)(diag, code, "%s%s%s", name ? name : "", name ? ": " : "", tn_status_text(code));
+}
+
+void tn_error_text(char *text, size_t size, tn_status code, const char *format, va_list args) {
+  if (*format)
+    vsnprintf(text, size, format, args);
+  else
+    snprintf(text, size, "%s", tn_status_text(code));
 }
 
 void tn_diag_forgive(tn_diag *diag, int64_t first) {

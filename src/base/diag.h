@@ -14,6 +14,11 @@ void tn_diag_addv(tn_diag *diag, int32_t severity, const char *format, va_list a
 /* Appends an error and returns code: `return tn_fail(diag, TN_ERR_SHAPE, "...")`. */
 tn_status tn_fail(tn_diag *diag, tn_status code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The same where TENON_MESSAGES is OFF: "name: ", unless it is NULL, and the text of the status. */
+tn_status tn_fail_terse(tn_diag *diag, tn_status code, const char *name);
+/* The text of an error: vsnprintf(), or that of its status where format is "". */
+void tn_error_text(char *text, size_t size, tn_status code, const char *format, va_list args)
+    __attribute__((format(printf, 4, 0)));
 /* What a callback of a plug-in answered, as one of the statuses there are: TN_ERR_INTERNAL if it is
  * none. text (TN_ANSWER_TEXT bytes) says what went wrong; empty if nothing did. */
 tn_status tn_answer_status(tn_status answer, char *text, size_t size);

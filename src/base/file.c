@@ -22,7 +22,7 @@ static tn_status os_fail(tn_diag *diag, const char *what, const char *path) {
   tn_status status = code == ENOENT || code == ENOTDIR ? TN_ERR_NOT_FOUND
                      : code == ENOMEM                  ? TN_ERR_MEMORY
                                                        : TN_ERR_IO;
-  return tn_fail(diag, status, "cannot %s %s: %s", what, path, strerror(code));
+  return (tn_fail)(diag, status, "cannot %s %s: %s", what, path, strerror(code));
 }
 
 /* ---- Mapping ---- */

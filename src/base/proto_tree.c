@@ -13,20 +13,20 @@ static void line_of(const tn_proto_file *f, uint64_t at, int *out_line, int *out
   }
 }
 
-tn_status tn_proto_fail(const tn_proto_file *f, tn_status code, uint64_t at, const char *format,
-                        ...) {
+tn_status(tn_proto_fail)(const tn_proto_file *f, tn_status code, uint64_t at, const char *format,
+                         ...) {
   char text[400];
   va_list args;
   va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
+  tn_error_text(text, sizeof text, code, format, args);
   va_end(args);
   const tn_host *host = f->source->host;
   if (!f->is_text)
-    return host->fail(f->source->ctx, code, "%s: %s, at byte %llu", f->path, text,
-                      (unsigned long long)at);
+    return (host->fail)(f->source->ctx, code, "%s: %s, at byte %llu", f->path, text,
+                        (unsigned long long)at);
   int line, column;
   line_of(f, at, &line, &column);
-  return host->fail(f->source->ctx, code, "%s:%d:%d: %s", f->path, line, column, text);
+  return (host->fail)(f->source->ctx, code, "%s:%d:%d: %s", f->path, line, column, text);
 }
 
 tn_status tn_proto_no_memory(const tn_proto_file *f) {

@@ -70,8 +70,8 @@ enum { TN_PROTO_MAX_DEPTH = 64 };
 
 /* Records "<path>:<line>:<column>: <message>" of text, "<path>: <message>, at byte <at>" of others,
  * and answers code. */
-tn_status tn_proto_fail(const tn_proto_file *f, tn_status code, uint64_t at, const char *format,
-                        ...) __attribute__((format(printf, 4, 5)));
+tn_status(tn_proto_fail)(const tn_proto_file *f, tn_status code, uint64_t at, const char *format,
+                         ...) __attribute__((format(printf, 4, 5)));
 tn_status tn_proto_no_memory(const tn_proto_file *f);
 
 /* The whole file as a message of that type. */

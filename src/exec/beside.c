@@ -12,7 +12,7 @@ enum { WHY = 600 };
 static bool may_go_on(const tn_frame *f) { return f->planner->fallback != TN_FALLBACK_FORBID; }
 
 /* The island did not do it: its body does, or the run fails. */
-static tn_status fail(tn_frame *f, tn_task *t, tn_status status, const char *why) {
+static tn_status beside_fail(tn_frame *f, tn_task *t, tn_status status, const char *why) {
   if (may_go_on(f)) {
     tn_exec_host.log(t, TN_LOG_WARNING, "%s; its nodes run on the cpu from now on", why);
     return tn_frame_step(f, t); /* which knows that it has failed */
@@ -29,7 +29,7 @@ static tn_status wait(tn_frame *f, int32_t k) {
   memmove(s->under_way + k, s->under_way + k + 1,
           (size_t)(--s->n_under_way - k) * sizeof *s->under_way);
   const tn_status status = tn_island_wait(t->step->node->island, why, sizeof why);
-  if (status) return fail(f, t, status, why);
+  if (status) return beside_fail(f, t, status, why);
   if (f->profile) tn_profile_add(f->profile, t->step, w.begin_ns, tn_now_ns());
   return TN_OK;
 }
@@ -74,7 +74,7 @@ static tn_status start(tn_frame *f, int32_t step) {
     s->under_way[0] = (struct tn_under_way){step, f->profile ? tn_now_ns() : 0};
     status = tn_island_start(island, t->call.inputs, t->call.outputs, true, why, sizeof why);
   }
-  if (status) return fail(f, t, status, why);
+  if (status) return beside_fail(f, t, status, why);
   s->n_under_way++;
   return TN_OK;
 }

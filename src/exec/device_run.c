@@ -56,7 +56,7 @@ bool tn_frame_may_do_without(const tn_frame *f) {
 }
 
 /* Names the device, the segment and its first and last node. */
-static tn_status fail(tn_frame *f, int32_t segment, tn_status status, const char *text) {
+static tn_status queue_fail(tn_frame *f, int32_t segment, tn_status status, const char *text) {
   const tn_plan *plan = f->now->plan;
   const tn_segment *s = &plan->devices->segments[segment];
   const tn_step *first = &plan->steps[s->first_step], *last = first + s->n_steps - 1;
@@ -77,8 +77,9 @@ tn_status tn_segment_submit(tn_frame *f, int32_t segment) {
   const tn_segment *what = &s->plan->devices->segments[segment];
   struct tn_lane *lane = tn_lane_of(f, what->device);
   tn_status status = stage(s, what, TN_WAY_UP) ? sync(s, what, TN_WAY_UP) : TN_OK;
-  if (status) return fail(f, segment, status, "staging fails");
-  if (tn_device_is_lost(lane->device)) return fail(f, segment, TN_ERR_IO, "it was lost before");
+  if (status) return queue_fail(f, segment, status, "staging fails");
+  if (tn_device_is_lost(lane->device))
+    return queue_fail(f, segment, TN_ERR_IO, "it was lost before");
   tn_device_talk t;
   tn_device_talk_open(&t, lane->device);
   s->devices->begun_ns[segment] = f->profile ? tn_now_ns() : 0;
@@ -86,7 +87,7 @@ tn_status tn_segment_submit(tn_frame *f, int32_t segment) {
       &t, lane->device->def->driver.submit(
               &t.call, lane->queue, s->devices->now->recordings[segment].handle, lane->mark + 1));
   tn_device_talk_close(&t);
-  if (status) return fail(f, segment, status, t.text);
+  if (status) return queue_fail(f, segment, status, t.text);
   s->devices->marks[segment] = ++lane->mark;
   return TN_OK;
 }
@@ -119,13 +120,13 @@ tn_status tn_segment_wait(tn_frame *f, int32_t segment) {
   tn_device_talk t;
   tn_status status =
       wait_for(tn_lane_of(f, what->device), s->devices->marks[segment], s->plan->cost_ns, &t);
-  if (status) return fail(f, segment, status, t.text);
+  if (status) return queue_fail(f, segment, status, t.text);
   for (int32_t k = 0; k <= segment; k++) { /* the queue is in order: those before have ended, too */
     const tn_segment *one = &s->plan->devices->segments[k];
     if (one->device != what->device || !s->devices->marks[k]) continue;
     s->devices->marks[k] = 0;
     status = sync(s, one, TN_WAY_DOWN);
-    if (status) return fail(f, k, status, "staging fails");
+    if (status) return queue_fail(f, k, status, "staging fails");
     stage(s, one, TN_WAY_DOWN);
     if (f->profile) add_event(f, one, s->devices->begun_ns[k]);
   }

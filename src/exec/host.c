@@ -14,7 +14,7 @@ static __attribute__((format(printf, 3, 4))) tn_status host_fail(void *ctx, tn_s
   va_list args;
   if (!ctx || !format) return code;
   va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
+  tn_error_text(text, sizeof text, code, format, args);
   va_end(args);
   tn_registry_report(((tn_runtime *)ctx)->registry, TN_DIAG_ERROR, text);
   return code;

@@ -47,7 +47,7 @@ static __attribute__((format(printf, 3, 4))) tn_status io_fail(void *ctx, tn_sta
   va_list args;
   if (!ctx || !format) return code;
   va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
+  tn_error_text(text, sizeof text, code, format, args);
   va_end(args);
   io->said = true;
   if (code == TN_ERR_MEMORY) name_refused(io, text, sizeof text);

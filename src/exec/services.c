@@ -11,8 +11,8 @@
 /* ---- messages and memory ---- */
 
 /* The first of a step's messages is kept; workers may speak at once. */
-static __attribute__((format(printf, 3, 4))) tn_status host_fail(void *ctx, tn_status code,
-                                                                 const char *format, ...) {
+static __attribute__((format(printf, 3, 4)))
+tn_status(task_fail)(void *ctx, tn_status code, const char *format, ...) {
   tn_task *t = ctx;
   if (!ctx || !format) return code;
   tn_frame *f = t->frame;
@@ -20,7 +20,7 @@ static __attribute__((format(printf, 3, 4))) tn_status host_fail(void *ctx, tn_s
   if (!atomic_compare_exchange_strong(&f->said, &silent, 1)) return code;
   va_list args;
   va_start(args, format);
-  vsnprintf(f->text, sizeof f->text, format, args);
+  tn_error_text(f->text, sizeof f->text, code, format, args);
   va_end(args);
   f->speaker = t;
   return code;
@@ -65,7 +65,7 @@ static void *host_alloc(void *ctx, uint64_t bytes) {
   pthread_mutex_unlock(&f->lock);
   if (memory && bytes) memset(memory, 0, (size_t)bytes);
   if (!memory) memory = tn_alloc_sized(f->a, bytes);
-  if (!memory) host_fail(ctx, TN_ERR_MEMORY, NO_MEMORY, (unsigned long long)bytes);
+  if (!memory) task_fail(ctx, TN_ERR_MEMORY, NO_MEMORY, (unsigned long long)bytes);
   return memory;
 }
 
@@ -90,7 +90,7 @@ static tn_status host_fetch(void *ctx, const tn_graph *graph, int32_t value) {
 }
 
 static tn_status host_needs_data(void *ctx, uint32_t input) {
-  return host_fail(ctx, TN_ERR_STATE, "asks for the data of input %u while running", input);
+  return task_fail(ctx, TN_ERR_STATE, "asks for the data of input %u while running", input);
 }
 
 static const void *host_get_extension(void *ctx, const char *name) {
@@ -114,20 +114,20 @@ static tn_cell *cell_of(const tn_task *t, uint32_t output) {
 /* What every change of an output needs. what: the request, for messages. */
 static tn_status check_output(tn_task *t, uint32_t output, const char *what) {
   if (output >= t->step->node->node.n_outputs)
-    return host_fail(t, TN_ERR_INVALID, "%s of output %u, but there are %u", what, output,
+    return task_fail(t, TN_ERR_INVALID, "%s of output %u, but there are %u", what, output,
                      t->step->node->node.n_outputs);
   if (t->step->node->node.outputs[output] < 0)
-    return host_fail(t, TN_ERR_INVALID, "%s of output %u, which nobody asked for", what, output);
+    return task_fail(t, TN_ERR_INVALID, "%s of output %u, which nobody asked for", what, output);
   return TN_OK;
 }
 
 static tn_status check_alone(tn_task *t, const char *what) {
   if (t->alone) return TN_OK;
-  return host_fail(t, TN_ERR_INVALID, "%s while several work items may run; plan one item", what);
+  return task_fail(t, TN_ERR_INVALID, "%s while several work items may run; plan one item", what);
 }
 
 static tn_status fail_code(tn_task *t, tn_status status, const char *what, uint32_t output) {
-  return host_fail(t, status, "%s of output %u: %s", what, output, tn_status_text(status));
+  return task_fail(t, status, "%s of output %u: %s", what, output, tn_status_text(status));
 }
 
 /* The same where memory of this type was wanted. */
@@ -136,7 +136,7 @@ static tn_status fail_type(tn_task *t, tn_status status, const char *what, uint3
   char text[TN_TENSOR_TEXT], bytes[40] = "";
   if (tn_storage_bytes(type) >= 0)
     snprintf(bytes, sizeof bytes, ", %lld bytes", (long long)tn_storage_bytes(type));
-  return host_fail(t, status, "%s of output %u to %s%s: %s", what, output,
+  return task_fail(t, status, "%s of output %u to %s%s: %s", what, output,
                    tn_tensor_text(type, text, sizeof text), bytes, tn_status_text(status));
 }
 
@@ -171,9 +171,9 @@ static tn_status resize(tn_task *t, uint32_t output, const tn_tensor *type) {
   char planned[TN_TENSOR_TEXT], wanted[TN_TENSOR_TEXT];
   const tn_slot *slot = slot_of(t, output);
   if (slot->type->kind != TN_KIND_TENSOR)
-    return host_fail(t, TN_ERR_INVALID, "output %u is no tensor", output);
+    return task_fail(t, TN_ERR_INVALID, "output %u is no tensor", output);
   if (!agrees(slot->type, type->rank, type->shape))
-    return host_fail(t, TN_ERR_SHAPE, "output %u becomes %s, planned is %s", output,
+    return task_fail(t, TN_ERR_SHAPE, "output %u becomes %s, planned is %s", output,
                      tn_tensor_text(type, wanted, sizeof wanted),
                      tn_tensor_text(slot->type, planned, sizeof planned));
   tn_cell *cell = cell_of(t, output);
@@ -191,13 +191,13 @@ static tn_status host_output_resize(void *ctx, uint32_t output, int32_t rank,
   if (!status) status = check_alone(t, "output_resize");
   if (status) return status;
   if (rank < 0 || rank > TN_MAX_RANK || (rank && !shape))
-    return host_fail(t, TN_ERR_SHAPE, "output_resize of output %u to rank %d", output, rank);
+    return task_fail(t, TN_ERR_SHAPE, "output_resize of output %u to rank %d", output, rank);
   tn_tensor type = *slot_of(t, output)->type;
   if (type.dtype == TN_NONE) type.dtype = t->call.outputs[output]->dtype;
   type.rank = rank;
   for (int32_t k = 0; k < rank; k++) {
     if (shape[k] < 0)
-      return host_fail(t, TN_ERR_SHAPE, "output_resize of output %u: dim %d is %lld", output, k,
+      return task_fail(t, TN_ERR_SHAPE, "output_resize of output %u: dim %d is %lld", output, k,
                        (long long)shape[k]);
     type.shape[k] = shape[k];
   }
@@ -211,12 +211,12 @@ static tn_status host_string_set(void *ctx, uint32_t output, int64_t index, cons
   if (status) return status;
   tn_cell *cell = cell_of(t, output);
   if (!cell)
-    return host_fail(t, TN_ERR_INVALID, "string_set of output %u, which holds no strings", output);
+    return task_fail(t, TN_ERR_INVALID, "string_set of output %u, which holds no strings", output);
   pthread_mutex_lock(&t->frame->lock);
   status = tn_cell_string(cell, index, data, size);
   pthread_mutex_unlock(&t->frame->lock);
   if (!status) return TN_OK;
-  return host_fail(t, status, "string_set of output %u, element %lld, %lld bytes: %s", output,
+  return task_fail(t, status, "string_set of output %u, element %lld, %lld bytes: %s", output,
                    (long long)index, (long long)size, tn_status_text(status));
 }
 
@@ -224,7 +224,7 @@ static tn_status set_planned(tn_task *t, uint32_t output, const tn_tensor *value
   tn_tensor *to = t->call.outputs[output];
   int64_t bytes = tn_storage_bytes(to);
   if (to->data == value->data || bytes <= 0) return TN_OK;
-  if (!value->data) return host_fail(t, TN_ERR_INVALID, "output_set of output %u: no data", output);
+  if (!value->data) return task_fail(t, TN_ERR_INVALID, "output_set of output %u: no data", output);
   memmove(to->data, value->data, (size_t)bytes);
   return TN_OK;
 }
@@ -234,7 +234,7 @@ static tn_status host_output_set(void *ctx, uint32_t output, const tn_tensor *va
   tn_status status = check_output(t, output, "output_set");
   if (!status) status = check_alone(t, "output_set");
   if (!status && !value)
-    status = host_fail(t, TN_ERR_INVALID, "output_set of output %u to nothing", output);
+    status = task_fail(t, TN_ERR_INVALID, "output_set of output %u to nothing", output);
   if (status) return status;
   const tn_tensor *planned = slot_of(t, output)->type;
   char text[TN_TENSOR_TEXT], planned_text[TN_TENSOR_TEXT];
@@ -242,7 +242,7 @@ static tn_status host_output_set(void *ctx, uint32_t output, const tn_tensor *va
   if (!typed || planned->kind != value->kind ||
       (value->kind == TN_KIND_TENSOR &&
        (planned->layout != value->layout || !agrees(planned, value->rank, value->shape))))
-    return host_fail(t, TN_ERR_SHAPE, "output %u becomes %s, planned is %s", output,
+    return task_fail(t, TN_ERR_SHAPE, "output %u becomes %s, planned is %s", output,
                      tn_tensor_text(value, text, sizeof text),
                      tn_tensor_text(planned, planned_text, sizeof planned_text));
   tn_cell *cell = cell_of(t, output);
@@ -272,12 +272,12 @@ static tn_status host_list_append(void *ctx, uint32_t output, const tn_tensor *i
   if (status) return status;
   tn_cell *cell = cell_of(t, output);
   if (!cell || cell->value.kind == TN_KIND_TENSOR || !item)
-    return host_fail(t, TN_ERR_INVALID, "list_append to output %u: %s", output,
+    return task_fail(t, TN_ERR_INVALID, "list_append to output %u: %s", output,
                      item ? "it is no list" : "no item");
   const char *refuses = tn_list_refuses(&cell->list, item);
   if (refuses) {
     char text[TN_TENSOR_TEXT];
-    return host_fail(t, TN_ERR_INVALID, "list_append of %s to output %u: %s",
+    return task_fail(t, TN_ERR_INVALID, "list_append of %s to output %u: %s",
                      tn_tensor_text(item, text, sizeof text), output, refuses);
   }
   status = tn_list_add(&cell->list, item);
@@ -293,7 +293,7 @@ static tn_status host_list_append_map(void *ctx, uint32_t output, const tn_tenso
   tn_cell *cell = cell_of(t, output);
   if (!cell || cell->value.kind != TN_KIND_SEQUENCE || !keys || !values || keys->rank != 1 ||
       values->rank != 1 || keys->shape[0] != values->shape[0])
-    return host_fail(t, TN_ERR_INVALID,
+    return task_fail(t, TN_ERR_INVALID,
                      "list_append_map to output %u: it needs keys and values for a sequence",
                      output);
   status = tn_list_add_map(&cell->list, keys, values);
@@ -349,7 +349,7 @@ tn_status tn_task_close_outputs(tn_task *t) {
   for (uint32_t k = 0; k < t->step->node->node.n_outputs; k++) {
     const tn_tensor *value = t->call.outputs[k];
     if (!value || value->kind != TN_KIND_TENSOR || tn_storage_bytes(value) >= 0) continue;
-    return host_fail(t, TN_ERR_INTERNAL, "gave output %u no shape", k);
+    return task_fail(t, TN_ERR_INTERNAL, "gave output %u no shape", k);
   }
   return TN_OK;
 }
@@ -357,7 +357,7 @@ tn_status tn_task_close_outputs(tn_task *t) {
 const tn_host tn_exec_host = {
     .head = TN_HEAD(tn_host),
     .graph = &tn_graph_api_table,
-    .fail = host_fail,
+    .fail = task_fail,
     .log = host_log,
     .alloc = host_alloc,
     .free = host_free,

@@ -11,7 +11,7 @@
 
 /* ---- inputs ---- */
 
-static tn_status fail(tn_task *t, tn_status code, const char *what, int64_t graph) {
+static tn_status body_fail(tn_task *t, tn_status code, const char *what, int64_t graph) {
   return t->call.host->fail(t, code, "subgraph %lld: %s", (long long)graph, what);
 }
 
@@ -41,7 +41,7 @@ static tn_status check_counts(tn_task *t, int64_t graph, uint32_t n_in, const tn
                               "subgraph %lld is run with %u inputs and %u outputs, has %u and %u",
                               (long long)graph, n_in, n_out, takes, gives);
   for (uint32_t k = 0; k < n_in; k++)
-    if (!in[k]) return fail(t, TN_ERR_INVALID, "an input is missing", graph);
+    if (!in[k]) return body_fail(t, TN_ERR_INVALID, "an input is missing", graph);
   return TN_OK;
 }
 
@@ -54,7 +54,7 @@ static tn_status fill_inputs(tn_task *t, int64_t graph, const tn_tensor *const *
     const tn_capture *capture = &t->step->bodies[graph].captures[k];
     inputs[capture->inner] = t->call.inputs[capture->input];
     if (!inputs[capture->inner])
-      return fail(t, TN_ERR_INTERNAL, "a captured value is missing", graph);
+      return body_fail(t, TN_ERR_INTERNAL, "a captured value is missing", graph);
   }
   for (int64_t k = 0; k < g->inputs.n; k++)
     if (!inputs[k]) inputs[k] = *in++;

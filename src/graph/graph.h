@@ -187,7 +187,7 @@ extern const tn_graph_api tn_graph_api_table;
 extern const tn_graph_api tn_graph_show_table;
 
 /* Notes why an edit is refused, for the message about the plug-in that asked for it. */
-static inline tn_status tn_graph_refuse(tn_graph *g, tn_status status, const char *rule) {
+static inline tn_status(tn_graph_refuse)(tn_graph *g, tn_status status, const char *rule) {
   if (g) g->complaint = rule;
   return status;
 }

@@ -15,14 +15,14 @@ static bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || is_digit(c);
 }
 
-tn_status tn_scan_fail(const tn_scan *s, const char *at, const char *format, ...) {
+tn_status(tn_scan_fail)(const tn_scan *s, const char *at, const char *format, ...) {
   char text[512];
   va_list args;
   va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
+  tn_error_text(text, sizeof text, TN_ERR_INVALID, format, args);
   va_end(args);
-  return tn_fail(s->diag, TN_ERR_INVALID, "%s%sschema, column %lld: %s", s->what ? s->what : "",
-                 s->what ? ": " : "", (long long)(at - s->text) + 1, text);
+  return (tn_fail)(s->diag, TN_ERR_INVALID, "%s%sschema, column %lld: %s", s->what ? s->what : "",
+                   s->what ? ": " : "", (long long)(at - s->text) + 1, text);
 }
 
 tn_status tn_scan_no_memory(const tn_scan *s) {
@@ -30,7 +30,7 @@ tn_status tn_scan_no_memory(const tn_scan *s) {
                  s->what ? ": " : "");
 }
 
-tn_status tn_scan_expected(tn_scan *s, const char *expected) {
+tn_status(tn_scan_expected)(tn_scan *s, const char *expected) {
   tn_scan_space(s);
   int n = 0;
   while (n < 40 && is_word(s->at[n])) n++;

@@ -28,7 +28,7 @@ int tn_os_absent(void) {
   return -1;
 }
 
-static int fail(void) {
+static int file_fail(void) {
   const DWORD error = GetLastError();
   const bool lacks = error == ERROR_FILE_NOT_FOUND || error == ERROR_PATH_NOT_FOUND;
   const bool denied = error == ERROR_ACCESS_DENIED || error == ERROR_SHARING_VIOLATION;
@@ -69,7 +69,7 @@ static int examine(HANDLE h, struct tn_os_stat *out) {
     out->st_mode = _S_IFCHR | 0600;
     return 0;
   }
-  if (!GetFileInformationByHandle(h, &info)) return fail();
+  if (!GetFileInformationByHandle(h, &info)) return file_fail();
   const bool is_folder = info.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY;
   const bool is_fixed = info.dwFileAttributes & FILE_ATTRIBUTE_READONLY;
   out->st_dev = info.dwVolumeSerialNumber;
@@ -88,7 +88,7 @@ int tn_os_stat(const char *path, struct tn_os_stat *out) {
   const HANDLE h = CreateFileW(wide, FILE_READ_ATTRIBUTES,
                                FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
                                OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, NULL);
-  if (h == INVALID_HANDLE_VALUE) return fail();
+  if (h == INVALID_HANDLE_VALUE) return file_fail();
   const int code = examine(h, out);
   CloseHandle(h);
   return code;
@@ -161,7 +161,7 @@ int tn_os_mkdir(const char *path, uint32_t mode) {
   wchar_t wide[WIDE];
   (void)mode;
   if (!widen(path, wide)) return -1;
-  return CreateDirectoryW(wide, NULL) ? 0 : fail();
+  return CreateDirectoryW(wide, NULL) ? 0 : file_fail();
 }
 
 int tn_os_access(const char *path, int mode) {
@@ -177,13 +177,13 @@ int tn_os_unlink(const char *path) {
 int tn_os_rename(const char *from, const char *to) {
   wchar_t wide_from[WIDE], wide_to[WIDE];
   if (!widen(from, wide_from) || !widen(to, wide_to)) return -1;
-  return MoveFileExW(wide_from, wide_to, MOVEFILE_REPLACE_EXISTING) ? 0 : fail();
+  return MoveFileExW(wide_from, wide_to, MOVEFILE_REPLACE_EXISTING) ? 0 : file_fail();
 }
 
 int tn_os_link(const char *from, const char *to) {
   wchar_t wide_from[WIDE], wide_to[WIDE];
   if (!widen(from, wide_from) || !widen(to, wide_to)) return -1;
-  return CreateHardLinkW(wide_to, wide_from, NULL) ? 0 : fail();
+  return CreateHardLinkW(wide_to, wide_from, NULL) ? 0 : file_fail();
 }
 
 int tn_os_fsync(int fd) { return _commit(fd); }
@@ -198,7 +198,7 @@ int64_t tn_os_pread(int fd, void *to, uint64_t n, int64_t at) {
   const DWORD part = n > INT32_MAX ? INT32_MAX : (DWORD)n;
   if (ReadFile(handle_of(fd), to, part, &done, &place) || GetLastError() == ERROR_HANDLE_EOF)
     return (int64_t)done;
-  return fail();
+  return file_fail();
 }
 
 char *tn_os_realpath(const char *path, char *out) {
@@ -291,19 +291,19 @@ void *tn_os_mmap(void *hint, size_t bytes, int protection, int flags, int fd, in
 int tn_os_munmap(void *data, size_t bytes) {
   MEMORY_BASIC_INFORMATION info;
   (void)bytes;
-  if (!VirtualQuery(data, &info, sizeof info)) return fail();
+  if (!VirtualQuery(data, &info, sizeof info)) return file_fail();
   const BOOL done =
       info.Type == MEM_MAPPED ? UnmapViewOfFile(data) : VirtualFree(data, 0, MEM_RELEASE);
-  return done ? 0 : fail();
+  return done ? 0 : file_fail();
 }
 
 /* Of anonymous memory only: pages of no access are given back. */
 int tn_os_mprotect(void *data, size_t bytes, int protection) {
-  if (!protection) return VirtualFree(data, bytes, MEM_DECOMMIT) ? 0 : fail();
+  if (!protection) return VirtualFree(data, bytes, MEM_DECOMMIT) ? 0 : file_fail();
   DWORD old;
-  if (!VirtualAlloc(data, bytes, MEM_COMMIT, PAGE_READWRITE)) return fail();
+  if (!VirtualAlloc(data, bytes, MEM_COMMIT, PAGE_READWRITE)) return file_fail();
   if (protection & PROT_WRITE) return 0;
-  return VirtualProtect(data, bytes, PAGE_READONLY, &old) ? 0 : fail();
+  return VirtualProtect(data, bytes, PAGE_READONLY, &old) ? 0 : file_fail();
 }
 
 int tn_os_madvise(void *data, size_t bytes, int advice) {

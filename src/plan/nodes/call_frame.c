@@ -112,13 +112,13 @@ tn_status tn_call_fetch_for(tn_call_frame *f, const tn_part_owner *owner) {
 
 /* ---- services ---- */
 
-static tn_status host_fail(void *ctx, tn_status code, const char *format, ...) {
+static tn_status(call_fail)(void *ctx, tn_status code, const char *format, ...) {
   tn_call_frame *f = ctx;
   char text[1000], node[TN_NODE_TEXT] = "a node";
   va_list args;
   if (!ctx || !format) return code;
   va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
+  tn_error_text(text, sizeof text, code, format, args);
   va_end(args);
   if (f->graph && f->node >= 0)
     tn_node_text(f->graph, tn_graph_node(f->graph, f->node), node, sizeof node);
@@ -155,7 +155,7 @@ static tn_status needs_data(void *ctx, uint32_t input) {
 }
 
 static tn_status not_now(void *ctx, const char *service) {
-  return host_fail(ctx, TN_ERR_STATE, "calls the host's %s, which is there only while running",
+  return call_fail(ctx, TN_ERR_STATE, "calls the host's %s, which is there only while running",
                    service);
 }
 
@@ -227,7 +227,7 @@ static const void *get_extension(void *ctx, const char *name) {
 static const tn_graph *find_subgraph(tn_call_frame *f, int64_t graph) {
   const tn_gnode *n = tn_graph_node(f->graph, f->node);
   if (graph >= 0 && graph < n->n_subgraphs) return n->subgraphs[graph];
-  (void)host_fail(f, TN_ERR_NOT_FOUND, "asks for subgraph %lld of %u", (long long)graph,
+  (void)call_fail(f, TN_ERR_NOT_FOUND, "asks for subgraph %lld of %u", (long long)graph,
                   n->n_subgraphs);
   return NULL;
 }
@@ -322,7 +322,7 @@ static tn_status subgraph_infer(void *ctx, int64_t graph, uint32_t n_in, const t
   const tn_graph *sub = find_subgraph(f, graph);
   if (!sub) return TN_ERR_NOT_FOUND;
   if (n_in != sub->inputs.n || n_out != sub->outputs.n)
-    return host_fail(
+    return call_fail(
         f, TN_ERR_INVALID, "subgraph %lld has %lld inputs and %lld outputs, not %u and %u",
         (long long)graph, (long long)sub->inputs.n, (long long)sub->outputs.n, n_in, n_out);
   tn_graph *clone = tn_graph_clone(sub);
@@ -335,7 +335,7 @@ static tn_status subgraph_infer(void *ctx, int64_t graph, uint32_t n_in, const t
 
 /* Two tables that differ in how a graph is read. */
 #define MEMBERS(graph_table)                                                                      \
-  .head = TN_HEAD(tn_host), .graph = &(graph_table), .fail = host_fail, .log = host_log,          \
+  .head = TN_HEAD(tn_host), .graph = &(graph_table), .fail = call_fail, .log = host_log,          \
   .alloc = host_alloc, .free = host_free, .needs_data = needs_data,                               \
   .output_resize = output_resize, .string_set = string_set, .list_size = list_size,               \
   .list_item = list_item, .list_append = list_append, .subgraph_shape = subgraph_shape,           \

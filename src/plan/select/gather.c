@@ -75,7 +75,7 @@ static tn_status refuse_there(gatherer *g, const tn_kerneldef *def, const char *
   return *away ? TN_OK : TN_ERR_MEMORY;
 }
 
-const char *tn_select_reason(tn_selection *s, const char *format, ...) {
+const char *(tn_select_reason)(tn_selection *s, const char *format, ...) {
   char text[256];
   va_list args;
   va_start(args, format);

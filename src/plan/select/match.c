@@ -5,14 +5,26 @@
 #include "plan/select/match.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/abi.h"
 #include "base/cpu.h"
 
-static const char *const no_memory = "not enough memory to say why";
+static const char *or_plain_words(const char *reason) {
+  return reason ? reason : "not enough memory to say why";
+}
 
-static const char *or_plain_words(const char *reason) { return reason ? reason : no_memory; }
+static __attribute__((format(printf, 2, 3)))
+const char *(reason_text)(tn_arena *reasons, const char *format, ...) {
+  char text[512];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  return or_plain_words(tn_arena_str(reasons, text));
+}
 
 const char *tn_layout_text(tn_layout layout) {
   if (layout == TN_PLAIN) return "plain";
@@ -77,16 +89,15 @@ static const char *match_kernel(const tn_kernel *kernel, const tn_call *call, tn
   uint64_t missing = kernel->isa & ~call->isa;
   if (missing) {
     char text[128];
-    return or_plain_words(tn_arena_format(reasons,
-                                          "needs instruction set %s, which may not be used here",
-                                          tn_isa_text(missing, text, sizeof text)));
+    return reason_text(reasons, "needs instruction set %s, which may not be used here",
+                       tn_isa_text(missing, text, sizeof text));
   }
   if (kernel->since > 0 && call->version < kernel->since)
-    return or_plain_words(tn_arena_format(reasons, "serves operator versions from %d, this is %d",
-                                          kernel->since, call->version));
+    return reason_text(reasons, "serves operator versions from %d, this is %d", kernel->since,
+                       call->version);
   if (kernel->until > 0 && call->version > kernel->until)
-    return or_plain_words(tn_arena_format(reasons, "serves operator versions up to %d, this is %d",
-                                          kernel->until, call->version));
+    return reason_text(reasons, "serves operator versions up to %d, this is %d", kernel->until,
+                       call->version);
   if (call->n_epilogue && !(kernel->flags & TN_KERNEL_EPILOGUE))
     return "applies no epilogue, the node has one";
   return NULL;
@@ -99,8 +110,8 @@ static bool rank_fits(const tn_accept *row, const tn_tensor *t) {
 
 static const char *rank_reason(const tn_accept *row, const tn_arg *arg, const tn_tensor *t,
                                const char *way, tn_arena *reasons) {
-  return or_plain_words(tn_arena_format(reasons, "%s %s has rank %d, takes %d to %d", way,
-                                        arg->name, t->rank, row->rank_min, row->rank_max));
+  return reason_text(reasons, "%s %s has rank %d, takes %d to %d", way, arg->name, t->rank,
+                     row->rank_min, row->rank_max);
 }
 
 /* One argument's row against all inputs that belong to it. */
@@ -113,16 +124,13 @@ static const char *match_inputs_fixed(const tn_accept *row, const tn_arg *of, co
     if (!t || arg != of) continue;
     present = true;
     if ((row->flags & TN_ACCEPT_CONST) && !t->data)
-      return or_plain_words(
-          tn_arena_format(reasons, "input %s is no constant, must be one", of->name));
+      return reason_text(reasons, "input %s is no constant, must be one", of->name);
     if (!rank_fits(row, t)) return rank_reason(row, of, t, "input", reasons);
   }
   if (present && (row->flags & TN_ACCEPT_ABSENT))
-    return or_plain_words(
-        tn_arena_format(reasons, "input %s is given, must be left out", of->name));
+    return reason_text(reasons, "input %s is given, must be left out", of->name);
   if (!present && (row->flags & TN_ACCEPT_PRESENT))
-    return or_plain_words(
-        tn_arena_format(reasons, "input %s is left out, must be given", of->name));
+    return reason_text(reasons, "input %s is left out, must be given", of->name);
   return NULL;
 }
 
@@ -137,11 +145,9 @@ static const char *match_outputs_fixed(const tn_accept *row, const tn_arg *of, c
     if (!rank_fits(row, t)) return rank_reason(row, of, t, "output", reasons);
   }
   if (present && (row->flags & TN_ACCEPT_ABSENT))
-    return or_plain_words(
-        tn_arena_format(reasons, "output %s is asked for, cannot be made", of->name));
+    return reason_text(reasons, "output %s is asked for, cannot be made", of->name);
   if (!present && (row->flags & TN_ACCEPT_PRESENT))
-    return or_plain_words(
-        tn_arena_format(reasons, "output %s is not asked for, must be", of->name));
+    return reason_text(reasons, "output %s is not asked for, must be", of->name);
   return NULL;
 }
 
@@ -168,12 +174,11 @@ const char *tn_kernel_match_fixed(const tn_kerneldef *def, const tn_opdef *op, c
 static const char *match_dtype(const tn_accept *row, const char *name, uint32_t dtype,
                                const char *way, tn_arena *reasons) {
   if (!tn_accepts_dtype(row, dtype))
-    return or_plain_words(tn_arena_format(reasons, "%s %s is %s, takes %s", way, name,
-                                          tn_dtype_name(dtype),
-                                          tn_dtypes_text(row->dtypes, reasons)));
+    return reason_text(reasons, "%s %s is %s, takes %s", way, name, tn_dtype_name(dtype),
+                       tn_dtypes_text(row->dtypes, reasons));
   if (row->dtypes & TN_MASK(dtype) || tn_abi_has_dtype(row->head.minor, dtype)) return NULL;
-  return or_plain_words(tn_arena_format(reasons, "is made for ABI %u.%u, which has no %s",
-                                        row->head.major, row->head.minor, tn_dtype_name(dtype)));
+  return reason_text(reasons, "is made for ABI %u.%u, which has no %s", row->head.major,
+                     row->head.minor, tn_dtype_name(dtype));
 }
 
 /* An argument without a row has the type of one that has a row, which a type rule binds it to.
@@ -184,8 +189,8 @@ static const char *match_tensor(const tn_kernel *kernel, const tn_arg *arg, cons
   const tn_accept *row = tn_kernel_row(kernel, arg);
   char text[TN_TENSOR_TEXT];
   if (t->kind != TN_KIND_TENSOR && !(row && row->dtypes & TN_ANY_DTYPE))
-    return or_plain_words(tn_arena_format(reasons, "%s %s is %s, takes a tensor", way, name,
-                                          tn_tensor_text(t, text, sizeof text)));
+    return reason_text(reasons, "%s %s is %s, takes a tensor", way, name,
+                       tn_tensor_text(t, text, sizeof text));
   const char *reason = row ? match_dtype(row, name, t->dtype, way, reasons) : NULL;
   if (reason) return reason;
   tn_layout layout = row ? row->layout : TN_PLAIN;
@@ -194,8 +199,8 @@ static const char *match_tensor(const tn_kernel *kernel, const tn_arg *arg, cons
     layout = *any;
   }
   if (t->layout == layout) return NULL;
-  return or_plain_words(tn_arena_format(reasons, "%s %s is in layout %s, takes %s", way, name,
-                                        tn_layout_text(t->layout), tn_layout_text(layout)));
+  return reason_text(reasons, "%s %s is in layout %s, takes %s", way, name,
+                     tn_layout_text(t->layout), tn_layout_text(layout));
 }
 
 const char *tn_kernel_match_types(const tn_kerneldef *def, const tn_opdef *op, const tn_call *call,

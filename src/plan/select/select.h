@@ -94,7 +94,7 @@ tn_status tn_select_gather(tn_selection *s, int32_t node);
 tn_status tn_select_refusal(tn_selection *s, const tn_kerneldef *def, const char *reason,
                             tn_refusal *out);
 /* A reason in memory of the graph; the same for many nodes, it is there once. NULL: no memory. */
-const char *tn_select_reason(tn_selection *s, const char *format, ...)
+const char *(tn_select_reason)(tn_selection *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Adds the layouts that kernels of this node want to s->layouts. */
 tn_status tn_select_layouts(tn_selection *s, int32_t node);

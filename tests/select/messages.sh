@@ -1,0 +1,35 @@
+#!/bin/bash
+# TENON_MESSAGES=OFF: the library compiles, a selected program gives the outputs of the whole, and
+# its errors name status, file and node, and hold no other text.
+# usage: messages.sh TENON GEN WHOLE SOURCE WORK      WHOLE: hello.c with the whole library
+set -euo pipefail
+tenon=$1 gen=$2 whole=$3 source=$4 work=$5
+fail() { echo "FAILED: $*"; exit 1; }
+rm -rf "$work" && mkdir -p "$work"
+model=$source/tests/data/net.onnx
+"$tenon" select "$model" --target none -o "$work/parts" >/dev/null
+cat >"$work/CMakeLists.txt" <<END
+cmake_minimum_required(VERSION 3.25)
+project(terse LANGUAGES C)
+add_subdirectory($source tenon EXCLUDE_FROM_ALL)
+tenon_add_selected(parts PARTS $work/parts/parts.txt)
+add_executable(hello $source/tests/select/hello.c)
+target_link_libraries(hello PRIVATE parts)
+END
+cmake -S "$work" -B "$work/build" -DCMAKE_BUILD_TYPE=MinSizeRel -DTENON_PORTABLE=ON \
+  -DTENON_TESTS=OFF -DTENON_MESSAGES=OFF -DTENON_HOST_GEN="$gen" >"$work/log" ||
+  { cat "$work/log"; exit 1; }
+cmake --build "$work/build" --target hello -j2 >"$work/log" 2>&1 ||
+  { tail -n 40 "$work/log"; exit 1; }
+
+hello=$work/build/hello
+[ "$("$hello" "$model")" = "$("$whole" "$model")" ] || fail "other outputs"
+says() { # MODEL TEXT
+  said=$("$hello" "$1" 2>&1) && fail "$1 runs"
+  [[ $said = *"$2"* ]] || fail "$1: $said, not $2"
+}
+head -c 300 "$model" >"$work/cut.onnx"
+says "$work/cut.onnx" "$work/cut.onnx: "
+says "$work/cut.onnx" "TN_ERR_INVALID: an argument, file or descriptor breaks a rule"
+says "$work/none.onnx" "cannot open $work/none.onnx: "
+! grep -q "which ONNX does not use" "$hello" || fail "a text is there"
