@@ -7,11 +7,9 @@ Needs gcc-arm-none-eabi, libnewlib-arm-none-eabi, qemu-system-arm; a peer that i
   ONNX2C   the program of https://github.com/kraiskil/onnx2c: git clone --recursive, cmake -DCMAKE_BUILD_TYPE=Release,
            target onnx2c; needs protobuf-compiler and libprotobuf-dev. It takes no Reshape with allowzero: where Python
            has the package onnx, the attribute is taken out of its file
-Two peers run files of their own by an interpreter, so their rows are of other programs, and are not made here:
-  TFLite Micro with CMSIS-NN: git clone https://github.com/tensorflow/tflite-micro; make -f
-           tensorflow/lite/micro/tools/make/Makefile TARGET=cortex_m_generic TARGET_ARCH=cortex-m4+fp
-           OPTIMIZED_KERNEL_DIR=cmsis_nn microlite (it downloads the rest); link a program that runs the .tflite
-           file with libtensorflow-microlite.a and the board of examples/keyword_spotter_mcu
+  TFLM     the folder of sources that tflm.sh names: TensorFlow Lite Micro with CMSIS-NN, for .tflite files of the
+           operators of MLPerf Tiny. It runs the file, which is in its flash, by an interpreter; its stack is that of a run
+One peer runs files of its own, so its rows are of other programs, and are not made here:
   ExecuTorch: git clone --recursive https://github.com/pytorch/executorch; cmake -DCMAKE_BUILD_TYPE=MinSizeRel
            -DEXECUTORCH_OPTIMIZE_SIZE=ON, then test/build_size_test.sh, whose program without operators is the runtime;
            it stands beside `no operators, no kernels` of select.sh
@@ -93,8 +91,8 @@ int main(void) {
 
 
 def main_of(function, text, head):
-    """A program that calls the function, and prints the bytes of stack and the bits of its first outputs."""
-    arguments = re.findall(rf"\b{function}\s*\(([^)]*)\)\s*[;{{]", text)[-1].split(",")
+    """A program that calls the function, and prints the bytes of stack and the bits of its first outputs; their type."""
+    outputs, arguments = "float", re.findall(rf"\b{function}\s*\(([^)]*)\)\s*[;{{]", text)[-1].split(",")
     arrays, names, fill, show = [], [], "", ""
     for k, argument in enumerate(arguments):
         is_input = "const" in argument
@@ -105,54 +103,78 @@ def main_of(function, text, head):
         n = f"sizeof a{k} / sizeof({kind})"
         if is_input and kind == "float":
             fill += f"for (uint32_t i = 0; i < {n}; i++) ((float *)a{k})[i] = (float)(i * 2654435761u >> 24) / 256.0f;\n  "
-        elif kind == "float":
+        elif is_input:
+            fill += f"for (uint32_t i = 0; i < {n}; i++) ((uint8_t *)a{k})[i] = (uint8_t)(i * 2654435761u >> 24);\n  "
+        else:
+            outputs = kind
+            number = f"bits(((float *)a{k})[i])" if kind == "float" else f"((uint8_t *)a{k})[i]"
             show += f'for (uint32_t i = 0; i < {n} && i < 8; i++) {{ board_print(" "); ' \
-                f"board_print_number(bits(((float *)a{k})[i])); }}\n  "
+                f"board_print_number({number}); }}\n  "
     declare = "" if head else f"void {function}();"
     return f"{head}{declare}\n" + "\n".join(["#include <stdint.h>", *arrays]) + "\n" + \
-        PROGRAM % (STACK, fill, function, ", ".join(names), STACK, show)
+        PROGRAM % (STACK, fill, function, ", ".join(names), STACK, show), outputs
 
 
-def far(ours, theirs):
-    """The largest difference, over the largest value."""
+def far(ours, theirs, kind):
+    """The largest difference: over the largest value, or in steps of 8-bit numbers."""
     if len(ours) != len(theirs) or not ours:
         return "other outputs"
-    return f"{max(abs(a - b) for a, b in zip(ours, theirs)) / (max(map(abs, ours)) or 1):.0e}"
+    most = max(abs(a - b) for a, b in zip(ours, theirs))
+    return f"{most / (max(map(abs, ours)) or 1):.0e}" if kind == "float" else f"{most} steps"
 
 
-def row(tool, make, model, ours):
-    """The first outputs; `ours`: those of Tenon, None: these are."""
-    with tempfile.TemporaryDirectory() as folder:
-        onnx = model
-        if not model.endswith(".onnx"):
-            onnx = f"{folder}/model.onnx"
-            call(sys.argv[1], "convert", model, "-o", onnx)
-        sources, function, text, head = make(model if tool == "Tenon" else onnx, folder)
-        open(f"{folder}/main.c", "w").write(main_of(function, text, head))
-        image = f"{folder}/image.elf"
-        call("arm-none-eabi-gcc", *FLAGS, "-I", BOARD, f"{BOARD}/boot.c", "main.c", *sources, "-lm", "-o",
-             image, cwd=folder)
-        text, data, bss = (int(n) for n in call("arm-none-eabi-size", image).split("\n")[1].split()[:3])
-        run = subprocess.run(["qemu-system-arm", "-M", "mps2-an386", "-nographic", "-semihosting", "-icount", "shift=0",
-                              "-kernel", image], capture_output=True, text=True, timeout=600)
-        numbers = [int(n) for n in re.findall(r"\d+", run.stdout + run.stderr)]
-        if run.returncode or len(numbers) < 3:
-            raise RuntimeError("the image does not run")
-        outputs = [struct.unpack("f", struct.pack("I", n))[0] for n in numbers[2:]]
-        print(f"| {os.path.basename(os.path.dirname(model))} | {tool} | {text} | {data + bss} | {numbers[1]} | "
-              f"{numbers[0] * 40 / 1e6:.2f} M | {'' if ours is None else far(ours, outputs)} |", flush=True)
-        return outputs
+def values(numbers, kind):
+    """Outputs as numbers of their type."""
+    if kind == "float":
+        return [struct.unpack("f", struct.pack("I", n))[0] for n in numbers]
+    return [n - 256 if kind == "int8_t" and n > 127 else n for n in numbers]
+
+
+def run_c(make, model, folder):
+    """Bytes of flash and RAM, ticks, bytes of stack, outputs of a program that is made of C; their type."""
+    onnx = model
+    if make != by_tenon and not model.endswith(".onnx"):
+        onnx = f"{folder}/model.onnx"
+        call(sys.argv[1], "convert", model, "-o", onnx)
+    sources, function, text, head = make(onnx, folder)
+    program, kind = main_of(function, text, head)
+    open(f"{folder}/main.c", "w").write(program)
+    image = f"{folder}/image.elf"
+    call("arm-none-eabi-gcc", *FLAGS, "-I", BOARD, f"{BOARD}/boot.c", "main.c", *sources, "-lm", "-o", image, cwd=folder)
+    text, data, bss = (int(n) for n in call("arm-none-eabi-size", image).split("\n")[1].split()[:3])
+    run = subprocess.run(["qemu-system-arm", "-M", "mps2-an386", "-nographic", "-semihosting", "-icount", "shift=0",
+                          "-kernel", image], capture_output=True, text=True, timeout=600)
+    numbers = [int(n) for n in re.findall(r"\d+", run.stdout + run.stderr)]
+    if run.returncode or len(numbers) < 3:
+        raise RuntimeError("the image does not run")
+    return [text, data + bss, *numbers], kind
+
+
+def run_tflm(_, model, folder):
+    """The same of TFLite Micro; the type is that of Tenon's outputs."""
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tflm.sh")
+    numbers = call(script, os.environ["TFLM"], model, cwd=folder).split()
+    if len(numbers) < 5:
+        raise RuntimeError("the image does not run")
+    return [int(n) for n in numbers], None
 
 
 for path in sys.argv[2:]:
-    outputs = None
-    for tool, make in (("Tenon", by_tenon), ("emx", by_emx), ("onnx2c", by_onnx2c)):
+    ours = None
+    for tool, run, make in (("Tenon", run_c, by_tenon), ("emx", run_c, by_emx), ("onnx2c", run_c, by_onnx2c),
+                            ("TFLM", run_tflm, None)):
         if tool != "Tenon" and not os.environ.get(tool.upper()):
             print(f"{tool} is left out: {tool.upper()} does not name it", file=sys.stderr)
             continue
+        if tool == "TFLM" and not path.endswith(".tflite"):
+            continue
         try:
-            found = row(tool, make, os.path.abspath(path), outputs)
-            outputs = outputs or found
+            with tempfile.TemporaryDirectory() as folder:
+                (flash, ram, ticks, stack, *outputs), kind = run(make, os.path.abspath(path), folder)
+            ours = ours or (outputs, kind)
+            apart = far(*(values(n, ours[1]) for n in (ours[0], outputs)), ours[1]) if tool != "Tenon" else ""
+            print(f"| {os.path.basename(os.path.dirname(path))} | {tool} | {flash} | {ram} | {stack} | "
+                  f"{ticks * 40 / 1e6:.2f} M | {apart} |", flush=True)
         except (subprocess.CalledProcessError, IndexError, RuntimeError, subprocess.TimeoutExpired) as error:
             why = (getattr(error, "stderr", "") or str(error)).strip().split("\n")[-1]
             print(f"{tool}: {path}: {why}", file=sys.stderr)
