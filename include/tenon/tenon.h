@@ -139,7 +139,8 @@ TN_API tn_status tn_runtime_cache_weights(tn_runtime *runtime, const char *folde
 TN_API uint64_t tn_model_cached_bytes(const tn_model *model);
 
 /* Tells every plug-in in use that something happened to the process (TN_EVENT_...). Any thread;
- * after a fork, call it in the child. TN_ERR_INVALID: there is no such event. */
+ * after a fork, call it in the child, which has none of the runtime's threads and computes on those
+ * that call it. TN_ERR_INVALID: there is no such event. */
 TN_API tn_status tn_runtime_notify(tn_runtime *runtime, uint32_t event);
 
 /* Takes a plug-in away, by its name. A model uses a plug-in from the first operator, kernel or

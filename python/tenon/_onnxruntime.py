@@ -215,6 +215,8 @@ class _Memory:
     """Memory that a caller names by its address."""
 
     def __init__(self, address, dtype, shape):
+        if np.dtype(dtype).hasobject:  # NumPy would follow pointers that are none
+            raise TypeError(f"elements of {dtype} cannot be bound by their address")
         self.__array_interface__ = {
             "data": (address, False), "shape": tuple(shape), "typestr": np.dtype(dtype).str, "version": 3,
         }  # fmt: skip
@@ -345,7 +347,9 @@ class InferenceSession:
         if others:
             raise TypeError(f"InferenceSession: {', '.join(others)}: has no meaning in Tenon")
         _check_providers(providers)
-        options = sess_options or SessionOptions()
+        options = SessionOptions() if sess_options is None else sess_options
+        if not isinstance(options, SessionOptions):
+            raise TypeError(f"sess_options: must be a SessionOptions, not {options!r}")
         options._check()
         optimize = options.graph_optimization_level != GraphOptimizationLevel.ORT_DISABLE_ALL
         self._options = options
@@ -438,6 +442,8 @@ class InferenceSession:
 
 
 def _check_providers(providers):
+    if isinstance(providers, str):
+        raise TypeError(f"providers: must be a list of names, not the str {providers!r}")
     names = [p if isinstance(p, str) else p[0] for p in providers or [_PROVIDER]]
     for name in names:
         if name != _PROVIDER:

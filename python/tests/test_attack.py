@@ -396,6 +396,21 @@ def test_after_a_fork(image):
     assert np.array_equal(model(image), y)
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_child_drops_what_it_inherited(image):
+    """A child has none of the parent's threads, and waits for none when it drops a model."""
+    model = tenon.Runtime(threads=4).load(DATA / "net.onnx")
+    y = model(image)
+    child = os.fork()
+    if not child:
+        good = np.array_equal(model(image), y)
+        del model
+        gc.collect()
+        os._exit(0 if good else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert np.array_equal(model(image), y)
+
+
 def test_errors_of_a_package_that_is_imported_anew():
     """A notebook that drops the modules of the package catches the new module's errors."""
     run = f"""

@@ -77,6 +77,8 @@ def test_io_binding(session, net, image):
     binding.bind_ortvalue_output("y", small)
     with pytest.raises(ort.ShapeError, match="does not fit"):
         session.run_with_iobinding(binding)
+    with pytest.raises(TypeError, match="cannot be bound by their address"):
+        binding.bind_input("x", "cpu", 0, object, (2,), image.ctypes.data)
 
 
 def test_options(image, tmp_path, monkeypatch):
@@ -96,6 +98,8 @@ def test_options(image, tmp_path, monkeypatch):
     options.execution_mode = ort.ExecutionMode.ORT_PARALLEL
     with pytest.raises(NotImplementedError, match="ORT_PARALLEL"):
         ort.InferenceSession(NET, options)
+    with pytest.raises(TypeError, match="sess_options: must be a SessionOptions, not 3"):
+        ort.InferenceSession(NET, 3)
     with pytest.raises(NotImplementedError, match="session.some"):
         ort.SessionOptions().add_session_config_entry("session.some", "1")
 
@@ -107,6 +111,8 @@ def test_providers():
         NotImplementedError, match="TensorrtExecutionProvider"
     ):
         ort.InferenceSession(NET, providers=[("TensorrtExecutionProvider", {})])
+    with pytest.raises(TypeError, match="must be a list of names, not the str 'CPUExecution"):
+        ort.InferenceSession(NET, providers="CPUExecutionProvider")
 
 
 def test_equals_onnx_runtime(image):

@@ -58,6 +58,7 @@ struct tn_pool {
   alignas(64) const tn_allocator *a;
   uint64_t spin_ns;
   int32_t n_workers, n_slots; /* without the caller */
+  bool is_lost;
   tn_park park;
   worker workers[]; /* the first is the caller: no thread of the pool's */
 };
@@ -269,12 +270,16 @@ tn_status tn_pool_create(const tn_allocator *a, int32_t n_threads, tn_pool **out
   return TN_OK;
 }
 
+void tn_pool_lose(tn_pool *pool) {
+  if (pool) pool->n_workers = 0, pool->is_lost = true;
+}
+
 void tn_pool_destroy(tn_pool *pool) {
   if (!pool) return;
   atomic_store(&pool->stop, true);
   announce(pool);
   wake(pool, atomic_fetch_add(&pool->n_asleep, 0), pool->n_workers);
   for (int32_t i = 1; i <= pool->n_workers; i++) pthread_join(pool->workers[i].thread, NULL);
-  tn_park_destroy(&pool->park);
+  if (!pool->is_lost) tn_park_destroy(&pool->park); /* whose waiters are those of the parent */
   tn_free(pool->a, pool, pool_bytes(pool->n_slots));
 }

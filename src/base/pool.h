@@ -21,6 +21,8 @@ typedef void (*tn_pool_fn)(void *arg, int64_t begin, int64_t end, uint32_t worke
  * 0: as many as tn_cpu_cores(); below: TN_ERR_INVALID. */
 tn_status tn_pool_create(const tn_allocator *a, int32_t n_threads, tn_pool **out_pool);
 void tn_pool_destroy(tn_pool *pool); /* no job may be running */
+/* In the child of a fork, which has none of the workers: from here on callers are alone. */
+void tn_pool_lose(tn_pool *pool);
 /* Worker ids are 0 .. this-1; the caller of tn_pool_run is 0. 1 for NULL. */
 int32_t tn_pool_n_threads(const tn_pool *pool);
 /* Runs to the end. grain: about the smallest number of items worth a hand-off; n_items <= grain

@@ -210,7 +210,10 @@ void tn_runtime_destroy(tn_runtime *rt) {
 
 tn_status tn_runtime_notify(tn_runtime *rt, uint32_t event) {
   if (!rt || event < TN_EVENT_LOW_MEMORY || event > TN_EVENT_FORK) return TN_ERR_INVALID;
-  if (event == TN_EVENT_FORK) tn_devices_lose(rt->devices);
+  if (event == TN_EVENT_FORK) {
+    tn_pool_lose(rt->pool);
+    tn_devices_lose(rt->devices);
+  }
   tn_registry_notify(rt->registry, event);
   return TN_OK;
 }
