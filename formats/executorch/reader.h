@@ -1,0 +1,139 @@
+/* Reading ExecuTorch's programs: what the files of this folder offer each other.
+ *
+ * A program is a list of values and of instructions that write into them. A graph has no places to
+ * write to: so a value of the program is a variable here; it stands for what was written last. */
+#ifndef TN_FORMATS_EXECUTORCH_READER_H
+#define TN_FORMATS_EXECUTORCH_READER_H
+
+#include <string.h>
+
+#include "base/base.h"
+#include "schema.h"
+#include "torch/aten.h"
+
+typedef enum pte_kind { /* as KernelTypes counts */
+                        PTE_NONE = 1,
+                        PTE_INT,
+                        PTE_BOOL,
+                        PTE_DOUBLE,
+                        PTE_TENSOR,
+                        PTE_STRING,
+                        PTE_INTS,
+                        PTE_DOUBLES,
+                        PTE_BOOLS,
+                        PTE_TENSORS,
+                        PTE_OPTIONAL_TENSORS
+} pte_kind;
+
+typedef struct pte_value {
+  int64_t kind;        /* PTE_... */
+  aten_arg literal;    /* of numbers and texts */
+  tn_flat_vector list; /* of lists: indices of values, or numbers */
+  tn_flat_table table; /* of tensors */
+  tn_tensor type;
+  const char *name;
+  int32_t id;         /* of the graph now; TN_NO_ID: nothing was written yet */
+  const tn_graph *in; /* that id belongs to */
+  int32_t state;      /* what it was before the first write is a state; -1: it is none */
+  uint32_t n_writes;
+  uint32_t branch; /* the innermost that has written it; 0: none */
+} pte_value;
+
+/* What a variable stood for before a branch wrote it. */
+typedef struct pte_undo {
+  pte_value *value, before;
+} pte_undo;
+
+typedef struct pte_reader {
+  const tn_source *source;
+  const tn_graph_api *api;
+  tn_allocator allocator;
+  tn_arena arena;
+  tn_flat flat;
+  tn_flat_table program, plan;
+  tn_flat_vector segments, instructions, operators, delegates;
+  uint64_t segment_base;
+  tn_graph *main, *g; /* g: that is written to */
+  pte_value *values;
+  uint64_t n_values;
+  char where[200]; /* "instruction 3 (aten::add.out)"; "": nowhere */
+  uint64_t at;     /* byte of the instruction */
+  const char *node;
+  uint32_t n_names;
+  uint64_t room;               /* items of lists that may still be read: many calls may share one */
+  int32_t depth;               /* of branches */
+  uint32_t branch, n_branches; /* the branch that is read; 0: none */
+  TN_VEC(pte_undo) undo;
+  bool in_list;
+} pte_reader;
+
+/* Bytes of the file. */
+typedef struct pte_span {
+  const uint8_t *data;
+  uint64_t size;
+} pte_span;
+
+/* ---- program.c ---- */
+
+tn_status pte_read(const tn_source *source, tn_graph *g);
+/* "<path>: <where>: <message>, at byte <at>"; at 0: no byte. */
+tn_status pte_fail(const pte_reader *r, tn_status code, uint64_t at, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+tn_status pte_no_memory(const pte_reader *r);
+tn_status pte_graph_fail(const pte_reader *r, int32_t status, const char *what);
+/* TN_OK, or what is wrong with the FlatBuffer so far. */
+tn_status pte_status(const pte_reader *r);
+tn_status pte_segment(const pte_reader *r, uint64_t index, pte_span *out);
+/* A zero-terminated copy of text that is printable; NULL: no memory, or it is not. */
+const char *pte_text(pte_reader *r, tn_str text);
+
+/* ---- value.c ---- */
+
+tn_status pte_values_read(pte_reader *r);
+/* The value of that index; NULL: there is none, which get says. */
+pte_value *pte_get(const pte_reader *r, int64_t index);
+pte_value *pte_peek(const pte_reader *r, int64_t index);
+/* What it stands for now, as aten_emit takes it. */
+tn_status pte_arg(pte_reader *r, int64_t index, aten_arg *out);
+/* The tensor or number as a value of the graph that is written to. */
+tn_status pte_id(pte_reader *r, int64_t index, int32_t *out);
+/* A value of the graph, which the variable is to stand for. */
+tn_status pte_new(pte_reader *r, const pte_value *v, int32_t *out);
+tn_status pte_write(pte_reader *r, pte_value *v, int32_t id);
+uint32_t pte_dtype(int64_t number);
+
+/* ---- constant.c ---- */
+
+/* A tensor that the file holds as a constant of the main graph. */
+tn_status pte_constant(pte_reader *r, pte_value *v, const char *name, int32_t *out);
+/* Bytes of the tensor's elements in the file; size 0: it has none. */
+tn_status pte_initial(pte_reader *r, const pte_value *v, pte_span *out);
+
+/* ---- call.c ---- */
+
+/* A call of a kernel: "aten::add.out" and its arguments, the values that it writes among them. */
+tn_status pte_kernel(pte_reader *r, const tn_flat_table *call);
+tn_status pte_add_node(pte_reader *r, const char *op, const int32_t *in, uint32_t n_in,
+                       const int32_t *out, uint32_t n_out, const tn_attr *const *attrs,
+                       uint32_t n_attrs);
+
+/* ---- method.c ---- */
+
+/* Inputs, instructions and outputs of the plan. */
+tn_status pte_method(pte_reader *r);
+/* Instructions `from` to before `to`. */
+tn_status pte_run(pte_reader *r, uint64_t from, uint64_t to);
+/* Is instruction k a jump? What it depends on, and where to. */
+tn_status pte_jump_at(pte_reader *r, uint64_t k, bool *out_is, int64_t *out_condition,
+                      int64_t *out_to);
+
+/* ---- branch.c ---- */
+
+/* The jump at *k, up to `end`: both branches as If. *k: the last instruction of them. */
+tn_status pte_branch(pte_reader *r, uint64_t *k, uint64_t end);
+
+/* ---- delegate.c ---- */
+
+tn_status pte_delegate(pte_reader *r, const tn_flat_table *call);
+
+#endif

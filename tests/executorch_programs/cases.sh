@@ -1,0 +1,31 @@
+#!/bin/bash
+# usage: cases.sh TENON FOLDER: the small programs of ExecuTorch answer what is stored beside them.
+set -uo pipefail
+tenon=$1 folder=$2 status=0
+fail() {
+  echo "$*"
+  status=1
+}
+out=$("$tenon" test "$folder") || fail "tenon test: exit status $?"
+grep -q '^6 passed, 0 failed, 0 skipped$' <<<"$out" || fail "unexpected: $out"
+# a program that answers something else is a failure
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cp -r "$folder/linear" "$work/linear"
+cp "$folder/linear/ref/set1_out0.npy" "$work/linear/ref/set0_out0.npy"
+"$tenon" test "$work" >"$work/out" && fail "wrong outputs pass"
+# methods are entries, buffers that are written are states, sizes that a run says are open
+about=$("$tenon" info "$folder/state/model.pte")
+grep -q '^entries  *forward$' <<<"$about" || fail "no entry: $about"
+grep -q '^  value_0  f32\[2,3\]$' <<<"$about" || fail "no state: $about"
+"$tenon" info "$folder/open/model.pte" | grep -q '^  input_0  f32\[?,?\]$' || fail "no open dims"
+# what the operators become
+rows=$("$tenon" ops --format executorch)
+grep -q ' aten::add.Tensor  *lowered  *aten::add *$' <<<"$rows" || fail "no row of add"
+grep -q ' executorch_prim::et_view  *lowered' <<<"$rows" || fail "no row of et_view"
+# an operator that is not known is named, with its place
+sed 's/aten::relu/aten::reLu/' "$folder/linear/model.pte" >"$work/model.pte"
+out=$("$tenon" run "$work/model.pte" --random 2>&1) && fail "aten::reLu runs"
+grep -q 'instruction 2 (aten::reLu.out): .* no such operator is known, at byte [0-9]*$' <<<"$out" ||
+  fail "unexpected: $out"
+exit $status
