@@ -118,7 +118,7 @@ static void add_node(world *w, int k, int32_t code, lrt_ints *inputs, int output
 }
 
 static void open_world(world *w, int rows) {
-  static float slope = 0.5f;
+  static float slope = 0.5f, one = 1;
   static struct {
     int32_t activation;
     bool unused;
@@ -128,8 +128,9 @@ static void open_world(world *w, int rows) {
     w->tensors[k] = (lrt_tensor){.type = F32, .allocation = IN_ARENA, .name = "v"};
     resize(&w->ctx, &w->tensors[k], k == ONE ? ints(1, 1) : ints(2, rows, 3));
   }
+  free(w->tensors[ONE].data);
   w->tensors[ONE].allocation = LRT_CONSTANT;
-  *(float *)w->tensors[ONE].data = 1;
+  w->tensors[ONE].data = &one; /* the delegate looks for a file around it, and finds none */
   add_node(w, 0, 19, ints(1, X), A, NULL);
   add_node(w, 1, 101, ints(1, A), B, NULL);
   add_node(w, 2, LRT_CUSTOM, ints(1, B), C, NULL);
@@ -149,7 +150,8 @@ static void open_world(world *w, int rows) {
 
 static void close_world(world *w) {
   for (int k = 0; k < w->n_replaced; k++) w->r.free(&w->ctx, w->made[k].user_data);
-  for (int k = 0; k < N_TENSORS; k++) free(w->tensors[k].dims), free(w->tensors[k].data);
+  for (int k = 0; k < N_TENSORS; k++) free(w->tensors[k].dims);
+  for (int k = 0; k < ONE; k++) free(w->tensors[k].data);
   for (int k = 0; k < N_NODES; k++) free(w->nodes[k].inputs), free(w->nodes[k].outputs);
   free_parts(w);
   free(w->plan);
