@@ -9,10 +9,8 @@ Needs gcc-arm-none-eabi, libnewlib-arm-none-eabi, qemu-system-arm; a peer that i
            has the package onnx, the attribute is taken out of its file
   TFLM     the folder of sources that tflm.sh names: TensorFlow Lite Micro with CMSIS-NN, for .tflite files of the
            operators of MLPerf Tiny. It runs the file, which is in its flash, by an interpreter; its stack is that of a run
-One peer runs files of its own, so its rows are of other programs, and are not made here:
-  ExecuTorch: git clone --recursive https://github.com/pytorch/executorch; cmake -DCMAKE_BUILD_TYPE=MinSizeRel
-           -DEXECUTORCH_OPTIMIZE_SIZE=ON, then test/build_size_test.sh, whose program without operators is the runtime;
-           it stands beside `no operators, no kernels` of select.sh
+ExecuTorch runs files of its own, which its Python package exports from models of PyTorch, so that it has no rows here:
+executorch.sh builds its runtime without operators.
 All get the same program, which runs the model once on the same inputs. The columns are model, tool, flash (code and
 constants), RAM (data and bss, with inputs and outputs), stack, instructions, and how far the first outputs are from those of
 Tenon: a peer that computes something else is not comparable. Instructions are counted by QEMU, up to 671 million, and
