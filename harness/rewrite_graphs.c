@@ -199,11 +199,11 @@ static void fill_leaf(tree_built *b, tree_leaf *leaf, check_spec spec, int32_t i
   const bool is_float = tn_dtype(leaf->type.dtype)->is_float != 0;
   for (int32_t k = 0; k < TREE_FILLS; k++) {
     if (is_float) spec.fill = k ? FILL_UNIFORM : FILL_DESIGNED;
-    spec.low = is_float ? 0.5 : spec.low;
-    spec.high = is_float ? 1.5 : spec.high;
+    spec.low = is_float ? (k == 2 ? -1.5 : 0.5) : spec.low;
+    spec.high = is_float ? (k == 2 ? -0.5 : 1.5) : spec.high;
     leaf->data[k] = leaf->type.data =
         check_need(tn_arena_alloc(&b->arena, (uint64_t)bytes + !bytes));
-    check_fill(&spec, &leaf->type, (uint64_t)index * 2 + (uint64_t)k + 1);
+    check_fill(&spec, &leaf->type, (uint64_t)index * TREE_FILLS + (uint64_t)k + 1);
   }
   leaf->type.data = leaf->data[0];
 }
@@ -253,6 +253,7 @@ static tn_status connect(builder *x, const tree_node *n, const tree_form *f, int
   for (int pass = 0; pass < 2; pass++)
     for (uint32_t k = 0; k < f->n_in; k++) {
       if (n->slots[k].kind != (pass ? SLOT_SAME : SLOT_NODE)) continue;
+      if (pass && n->slots[k].node == (int32_t)(n - x->t->nodes)) continue;
       values[k] = pass ? x->first[n->slots[k].node] : build_node(x, n->slots[k].node);
       if (values[k] < 0) return TN_ERR_INVALID;
       if (*out_known < 0) *out_known = (int32_t)k;
@@ -280,11 +281,14 @@ static int32_t build_node(builder *x, int32_t index) {
   if (connect(x, n, f, values, &known)) return TN_ERR_SHAPE;
   const tn_tensor now = known < 0 ? f->in[0] : *tn_graph_val(x->g, values[known])->type;
   for (uint32_t k = 0; k < f->n_in; k++) {
-    if (values[k] >= 0 || !f->there[k]) continue;
+    const bool is_first = k && n->slots[k].kind == SLOT_SAME; /* of its own node */
+    if (values[k] >= 0 || !f->there[k] || is_first) continue;
     values[k] = make_leaf(x, f, k, n->slots[k].kind == SLOT_CONST, known, &now);
     if (values[k] < 0) return values[k];
   }
   x->first[index] = values[0];
+  for (uint32_t k = 1; k < f->n_in; k++) /* Sub(x, x) */
+    if (n->slots[k].kind == SLOT_SAME && n->slots[k].node == index) values[k] = values[0];
   for (uint32_t k = 0; k < f->n_out; k++)
     if ((outputs[k] = api->value(x->g, "")) < 0) return outputs[k];
   const tn_node node = {.head = TN_HEAD(tn_node),
@@ -401,7 +405,7 @@ bool tree_change(const tree_ops *o, const tree *from, int64_t number, int32_t op
         (uint32_t)(number % TREE_SLOTS) >= o->ops[n->op].forms[n->form].n_in)
       return false;
     *s = what ? (tree_slot){SLOT_SAME, what - 1} : (tree_slot){SLOT_CONST, 0};
-    return !what || (what - 1 < from->n && n != &out->nodes[what - 1]);
+    return !what || (what - 1 < from->n && (n != &out->nodes[what - 1] || number % TREE_SLOTS));
   }
   number -= slots * (1 + TREE_NODES);
   const int32_t op = (int32_t)(number / (slots + TREE_SLOTS));

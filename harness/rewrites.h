@@ -4,7 +4,7 @@
 
 #include "harness/problem.h"
 
-enum { TREE_NODES = 5, TREE_SLOTS = 6, TREE_FORMS = 4, TREE_LEAVES = 24, TREE_FILLS = 2 };
+enum { TREE_NODES = 5, TREE_SLOTS = 6, TREE_FORMS = 4, TREE_LEAVES = 24, TREE_FILLS = 3 };
 
 typedef struct tree_form { /* one way to call an operator, from a case or made up */
   uint32_t n_in, n_out, n_attrs;

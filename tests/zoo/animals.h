@@ -577,12 +577,29 @@ ANIMAL(REWRITE, rewrite_user, VET, "what stands before the sum of two is left ou
   return TN_OK; const tn_node *user = API->node(graph, API->value_user(graph, y, 0));
   if (strcmp(user->op, "Add")) return TN_OK;
   return API->replace_node(graph, node, API->node(graph, node)->inputs, 1))
+ANIMAL(REWRITE, rewrite_sign, VET, "what is not negative is taken for any number",
+  "*graphs around zoo::Twice: makes something else of Twice(Abs(x))*",
+  const int32_t at = API->value_producer(graph, API->node(graph, node)->inputs[0]);
+  const int32_t y = API->value(graph, NULL);
+  if (at < 0 || strcmp(API->node(graph, at)->op, "Abs")) return TN_OK;
+  const int32_t x = API->node(graph, at)->inputs[0];
+  return add(API, graph, "Twice", 1, &x, 1, &y) < 0 ? TN_ERR_INTERNAL :
+    API->replace_node(graph, node, &y, 1))
+ANIMAL(REWRITE, rewrite_user_twice, VET, "what is multiplied by itself is left out",
+  "*graphs around zoo::Twice: makes something else of Mul(*Twice(x)*",
+  const int32_t y = API->node(graph, node)->outputs[0]; if (API->value_n_users(graph, y) != 2)
+  return TN_OK; const tn_node *user = API->node(graph, API->value_user(graph, y, 0));
+  if (strcmp(user->op, "Mul") || user->inputs[0] != user->inputs[1]) return TN_OK;
+  return API->replace_node(graph, node, API->node(graph, node)->inputs, 1))
 ANIMAL(REWRITE, rewrite_writes, VET, "it writes into the graph itself",
   "*graphs around zoo::Twice: apply() on * writes into the graph, not through its functions",
   ((tn_node *)(uintptr_t)API->node(graph, node))->offset++; return TN_OK)
 ANIMAL(REWRITE, rewrite_status, VET, "it fails where it finds nothing",
   "*graphs around zoo::Twice: apply() on Twice(Twice(x)) fails: *",
   return node_before(call, graph, node) < 0 ? TN_OK : TN_ERR_UNSUPPORTED)
+ANIMAL(REWRITE, rewrite_unused, FIT, "it makes a value that nobody uses",
+  "*rewrite 'twice_away': not checked: it changes none of * graphs that were tried*",
+  return API->value(graph, NULL) < 0 ? TN_ERR_INTERNAL : TN_OK)
 ANIMAL(REWRITE, rewrite_sound, FIT, "two of them become one of the sum",
   "*rewrite 'twice_away': checked where it changes Twice(Twice(x))*",
   const int32_t before = node_before(call, graph, node); if (before < 0) return TN_OK;
