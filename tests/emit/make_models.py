@@ -419,3 +419,33 @@ model("refused", [
 ], [value("x", [3, 4]), value("text", [2], T.STRING)],
     [value("f", [2, "n"]), value("t", [2], T.STRING), value("c", [3, 4])],
     {"axis": np.array(0, np.int64)})
+
+
+# Integers as TensorFlow Lite has them: scales of one and of each channel to all types, SVDF of both
+# types of state, ranks 1 and 2, with a bias and without.
+def fixed_svdf(k, rank, bias):
+    inputs = f"x f{k} t{k} {bias} s{k}"
+    return h.make_node("FixedSvdf", [n if n != "-" else "" for n in inputs.split()],
+                       [f"y{k}", f"k{k}"], f"svdf{k}", domain="tenon",
+                       multipliers=[1500000000, 1800000000], shifts=[-8, 1 if k else -9], rank=rank,
+                       x_zero=-3, state_zero=0 if k else 5, y_zero=-7, lo=-128, hi=100)
+
+
+def ints(lo, hi, dtype, *shape):
+    return rng.integers(lo, hi, shape).astype(dtype)
+
+
+model("fixed", [
+    h.make_node("FixedScale", ["z"], ["a"], "one", domain="tenon", multipliers=[1073741824],
+                shifts=[-2], before=15, lo=-2000000000, hi=2000000000, y_dtype=7),
+    h.make_node("FixedScale", ["z"], ["b"], "each", domain="tenon",
+                multipliers=[1500000000, 1073741824, 2000000001],
+                shifts=[-3, 2, 0], zero=3, lo=-128, hi=127, y_dtype=5),
+    fixed_svdf(0, 1, "bias"), fixed_svdf(1, 2, "-")],
+    [value("z", (2, 3, 5), T.INT32), value("x", (3, 67), T.INT8), value("s0", (3, 30), T.INT8),
+     value("s1", (3, 80), T.INT16)],
+    [value("a", (2, 3, 5), T.INT32), value("b", (2, 3, 5), T.INT8), value("y0", (3, 6), T.INT8),
+     value("k0", (3, 30), T.INT8), value("y1", (3, 4), T.INT8), value("k1", (3, 80), T.INT16)],
+    {"f0": ints(-128, 128, np.int8, 6, 67), "t0": ints(-128, 128, np.int8, 6, 5),
+     "bias": ints(-9000, 9000, np.int32, 6), "f1": ints(-128, 128, np.int8, 8, 67),
+     "t1": ints(-32768, 32768, np.int16, 8, 10)}, extra=[h.make_opsetid("tenon", 1)])
