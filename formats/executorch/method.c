@@ -25,7 +25,7 @@ static tn_status add_input(pte_reader *r, uint64_t k, int64_t index) {
   if (!s) s = r->api->add_input(r->main, id);
   v->id = id;
   v->in = r->main;
-  return s ? pte_graph_fail(r, s, "it cannot be an input") : TN_OK;
+  return s ? pte_graph_fail(r, s, "it cannot be an input") : pte_note_place(r, v);
 }
 
 /* Sizes that are open in the program stay what is found for the inputs. */

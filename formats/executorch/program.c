@@ -148,7 +148,9 @@ tn_status pte_read(const tn_source *source, tn_graph *g) {
   r.allocator = tn_source_allocator(source);
   r.room = 65536 + source->size;
   tn_arena_init(&r.arena, &r.allocator);
+  tn_map_init(&r.places, &r.allocator);
   const tn_status s = read_model(&r);
+  tn_map_free(&r.places);
   tn_vec_free(&r.allocator, &r.undo);
   tn_arena_clear(&r.arena);
   return s;

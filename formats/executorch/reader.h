@@ -64,6 +64,7 @@ typedef struct pte_reader {
   int32_t depth;               /* of branches */
   uint32_t branch, n_branches; /* the branch that is read; 0: none */
   TN_VEC(pte_undo) undo;
+  tn_map places; /* of memory: the value that was written there last */
   bool in_list;
 } pte_reader;
 
@@ -100,6 +101,8 @@ tn_status pte_id(pte_reader *r, int64_t index, int32_t *out);
 /* A value of the graph, which the variable is to stand for. */
 tn_status pte_new(pte_reader *r, const pte_value *v, int32_t *out);
 tn_status pte_write(pte_reader *r, pte_value *v, int32_t id);
+/* Notes where the tensor lies that has just got its elements: views of it lie there, too. */
+tn_status pte_note_place(pte_reader *r, const pte_value *v);
 uint32_t pte_dtype(int64_t number);
 
 /* ---- constant.c ---- */

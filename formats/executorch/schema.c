@@ -15,6 +15,7 @@ TYPE(value, "EValue", "val_type", "val");
 TYPE(item, "a number, text or list", "items");
 TYPE(tensor, "Tensor", "scalar_type", "storage_offset", "sizes", "dim_order", "requires_grad",
      "data_buffer_idx", "allocation_info", "layout", "shape_dynamism", "extra_tensor_info");
+TYPE(place, "AllocationDetails", "memory_id", "memory_offset_low", "memory_offset_high");
 TYPE(extra, "ExtraTensorInfo", "mutable_data_segments_idx", "fully_qualified_name", "location");
 TYPE(chain, "Chain", "inputs", "outputs", "instructions");
 TYPE(instruction, "Instruction", "instr_args_type", "instr_args");

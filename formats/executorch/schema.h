@@ -38,6 +38,7 @@ enum {
   TENSOR_EXTRA
 };
 enum { EXTRA_SEGMENT, EXTRA_NAME, EXTRA_LOCATION };
+enum { PLACE_MEMORY, PLACE_LOW, PLACE_HIGH };
 enum { CHAIN_INPUTS, CHAIN_OUTPUTS, CHAIN_INSTRUCTIONS };
 enum { OPERATOR_NAME, OPERATOR_OVERLOAD };
 enum { UNION_KIND, UNION_TABLE }; /* of values and instructions */
@@ -52,8 +53,8 @@ enum { NAMED_KEY, NAMED_SEGMENT };
 enum { ITEM }; /* the only field of numbers, texts, lists and buffers */
 
 extern const tn_flat_type pte_program_type, pte_plan_type, pte_value_type, pte_item_type,
-    pte_tensor_type, pte_extra_type, pte_chain_type, pte_instruction_type, pte_call_type,
-    pte_operator_type, pte_segment_type, pte_offsets_type, pte_delegate_type, pte_reference_type,
-    pte_named_type;
+    pte_tensor_type, pte_place_type, pte_extra_type, pte_chain_type, pte_instruction_type,
+    pte_call_type, pte_operator_type, pte_segment_type, pte_offsets_type, pte_delegate_type,
+    pte_reference_type, pte_named_type;
 
 #endif

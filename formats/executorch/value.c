@@ -122,7 +122,47 @@ tn_status pte_write(pte_reader *r, pte_value *v, int32_t id) {
   v->id = id;
   v->in = r->g;
   v->n_writes++;
-  return TN_OK;
+  return pte_note_place(r, v);
+}
+
+/* "1:4096:256": memory, offset, bytes. "": it has no place. */
+static const char *place_of(pte_reader *r, const pte_value *v) {
+  const tn_flat_table t = tn_flat_sub(&v->table, TENSOR_ALLOCATION, &pte_place_type);
+  if (v->kind != PTE_TENSOR || !t.at) return "";
+  return tn_arena_format(
+      &r->arena, "%lld:%lld.%lld:%lld", (long long)tn_flat_uint(&t, PLACE_MEMORY, 4, 0),
+      (long long)tn_flat_uint(&t, PLACE_HIGH, 4, 0), (long long)tn_flat_uint(&t, PLACE_LOW, 4, 0),
+      (long long)tn_tensor_bytes(&v->type));
+}
+
+tn_status pte_note_place(pte_reader *r, const pte_value *v) {
+  const char *place = place_of(r, v);
+  if (!place || (*place && tn_map_set(&r->places, place, v - r->values))) return pte_no_memory(r);
+  return pte_status(r);
+}
+
+/* Views whose shape the program knows are no instructions: they lie where their base lies. */
+static tn_status make_view(pte_reader *r, pte_value *v, bool *out_is) {
+  const char *place = place_of(r, v);
+  const int64_t base = place && *place ? tn_map_get(&r->places, place, -1) : -1;
+  const pte_value *from = pte_peek(r, base);
+  int32_t in[2];
+  *out_is = from && from != v && from->id != TN_NO_ID && from->type.dtype == v->type.dtype &&
+            tn_tensor_elements(&v->type) >= 0;
+  if (!place) return pte_no_memory(r);
+  if (!*out_is) return pte_status(r);
+  const tn_tensor shape = tn_tensor_make(TN_I64, 1, (int64_t[]){v->type.rank}, v->type.shape);
+  tn_status s = pte_id(r, base, &in[0]);
+  in[1] = s ? TN_NO_ID : r->api->value(r->g, NULL);
+  if (!s) s = in[1] < 0 ? in[1] : r->api->value_set_const(r->g, in[1], &shape, 1);
+  if (s) return pte_graph_fail(r, s, "a shape cannot be a constant");
+  int32_t id;
+  const char *node = r->node;
+  r->node = NULL; /* the instruction that reads it has that name */
+  s = pte_new(r, v, &id);
+  if (!s) s = pte_add_node(r, "Reshape", in, 2, &id, 1, NULL, 0);
+  r->node = node;
+  return s ? s : pte_write(r, v, id);
 }
 
 /* A buffer that the program changes: what the last run left, at first what the file says, or 0. */
@@ -151,6 +191,9 @@ static tn_status make_stored(pte_reader *r, pte_value *v, int64_t index) {
         r, TN_ERR_UNSUPPORTED, r->at,
         "not supported: value %lld, which is neither a tensor nor a number, as a tensor",
         (long long)index);
+  bool is_view = false;
+  const tn_status s = make_view(r, v, &is_view);
+  if (s || is_view) return s;
   if (tn_flat_has(&v->table, TENSOR_ALLOCATION)) return make_state(r, v);
   if (tn_flat_uint(&v->table, TENSOR_BUFFER, 4, 0) <= 0)
     return pte_fail(r, TN_ERR_INVALID, r->at, "value %lld is read, and nothing has made it",

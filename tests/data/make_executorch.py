@@ -53,6 +53,13 @@ class Views(torch.nn.Module):
         return y.permute(0, 2, 3, 1).reshape(2, -1), values[:, :, 1:], indices.int(), turned
 
 
+class Flat(torch.nn.Module):
+    """A view that is no instruction: it lies where its base lies."""
+
+    def forward(self, x):
+        return torch.relu(x).view(2, -1) + 1
+
+
 class State(torch.nn.Module):
     def __init__(self):
         super().__init__()
@@ -110,6 +117,8 @@ def main():
     write(path, "cond", Cond(), [(torch.ones(2, 3),), (-torch.ones(2, 3),)])
     sizes = {"x": {0: Dim("n", min=1, max=9)}}
     write(path, "open", Open(), [(torch.randn(3, 4),), (torch.randn(5, 4),)], sizes)
+    write(path, "flat", Flat(), [(torch.randn(2, 3, 2),)])
+    write(path, "xnnpack", Net(), [(image,)], xnnpack=True)
 
 
 if __name__ == "__main__":

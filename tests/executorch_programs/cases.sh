@@ -7,7 +7,7 @@ fail() {
   status=1
 }
 out=$("$tenon" test "$folder") || fail "tenon test: exit status $?"
-grep -q '^6 passed, 0 failed, 0 skipped$' <<<"$out" || fail "unexpected: $out"
+grep -q '^8 passed, 0 failed, 0 skipped$' <<<"$out" || fail "unexpected: $out"
 # a program that answers something else is a failure
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -27,5 +27,10 @@ grep -q ' executorch_prim::et_view  *lowered' <<<"$rows" || fail "no row of et_v
 sed 's/aten::relu/aten::reLu/' "$folder/linear/model.pte" >"$work/model.pte"
 out=$("$tenon" run "$work/model.pte" --random 2>&1) && fail "aten::reLu runs"
 grep -q 'instruction 2 (aten::reLu.out): .* no such operator is known, at byte [0-9]*$' <<<"$out" ||
+  fail "unexpected: $out"
+# as is a delegate
+sed 's/XnnpackBackend/XnnpackBackXnd/' "$folder/xnnpack/model.pte" >"$work/model.pte"
+out=$("$tenon" run "$work/model.pte" --random 2>&1) && fail "another delegate runs"
+grep -q "is compiled for the delegate 'XnnpackBackXnd', at byte [0-9]*\$" <<<"$out" ||
   fail "unexpected: $out"
 exit $status

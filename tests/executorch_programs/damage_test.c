@@ -10,9 +10,10 @@
 
 extern const tn_format executorch_format;
 
-static const char *const files[] = {"tests/data/executorch/linear/model.pte",
-                                    "tests/data/executorch/state/model.pte",
-                                    "tests/data/executorch/cond/model.pte", NULL};
+static const char *const files[] = {
+    "tests/data/executorch/linear/model.pte",  "tests/data/executorch/state/model.pte",
+    "tests/data/executorch/cond/model.pte",    "tests/data/executorch/flat/model.pte",
+    "tests/data/executorch/xnnpack/model.pte", NULL};
 const damage_of damage_subject = {&executorch_format, files};
 
 static void messages(void **state) {
