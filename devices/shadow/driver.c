@@ -170,7 +170,8 @@ static tn_status buffer_map(const tn_device_call *c, void *buffer, void **out_da
   shadow_buffer *b = buffer;
   if (b->use == TN_BUFFER_DEVICE)
     return c->host->fail(c->ctx, TN_ERR_STATE, "memory of the device cannot be mapped");
-  *out_data = b->data;
+  const bool fails = shadow_fails(b->device, &b->device->settings.faults.map);
+  *out_data = fails ? NULL : b->data; /* a driver that lies */
   return TN_OK;
 }
 

@@ -155,8 +155,10 @@ static tn_status device_open(tn_device *d, tn_device_talk *t) {
     status = host_fail(t, TN_ERR_NOT_FOUND, "driver '%s' sees %u device%s", driver->name, n,
                        n == 1 ? "" : "s");
   if (!status) status = tn_device_answer(t, driver->open(&t->call, d->index, &d->handle));
+  if (status) d->handle = NULL; /* what a failed call leaves there is nothing to close */
   if (!status) status = describe(d, t);
   if (!status) status = tn_device_answer(t, driver->queue_new(&t->call, d->handle, &d->queue));
+  if (status) d->queue = NULL;
   return status;
 }
 

@@ -20,6 +20,11 @@ static tn_status too_large(const tn_device *d, uint64_t bytes, const char *what,
                  bytes_text(d->info.max_buffer_bytes, b, sizeof b));
 }
 
+static tn_status nothing_there(tn_device_talk *t, const char *text) {
+  snprintf(t->text, sizeof t->text, "%s", text);
+  return TN_ERR_INTERNAL;
+}
+
 tn_status tn_buffer_open(tn_device *d, uint64_t bytes, uint32_t use, const char *what,
                          tn_diag *diag, tn_buffer *out) {
   const tn_device_driver *driver = &d->def->driver;
@@ -32,8 +37,13 @@ tn_status tn_buffer_open(tn_device *d, uint64_t bytes, uint32_t use, const char 
   tn_device_talk_open(&t, d);
   tn_status status =
       tn_device_answer(&t, driver->buffer_new(&t.call, d->handle, bytes, use, &out->handle));
+  if (status) out->handle = NULL;
+  if (!status && !out->handle)
+    status = nothing_there(&t, "buffer_new() answers TN_OK, but no buffer");
   if (!status && use != TN_BUFFER_DEVICE)
     status = tn_device_answer(&t, driver->buffer_map(&t.call, out->handle, &out->map));
+  if (!status && use != TN_BUFFER_DEVICE && !out->map)
+    status = nothing_there(&t, "buffer_map() answers TN_OK, but no address");
   if (status && out->handle) driver->buffer_free(&t.call, out->handle);
   tn_device_talk_close(&t);
   if (!status) return TN_OK;
@@ -44,7 +54,7 @@ tn_status tn_buffer_open(tn_device *d, uint64_t bytes, uint32_t use, const char 
 }
 
 void tn_buffer_close(tn_buffer *b) {
-  if (!b->handle) return;
+  if (!b->handle || atomic_load(&b->device->hangs)) return;
   tn_device_talk t;
   tn_device_talk_open(&t, b->device);
   b->device->def->driver.buffer_free(&t.call, b->handle);
@@ -73,7 +83,11 @@ static tn_status run_alone(tn_device *d, void *recording, const char *what, tn_d
   if (!is_serial) pthread_mutex_lock(&d->lock);
   tn_status status = tn_device_answer(&t, driver->submit(&t.call, d->queue, recording, ++d->mark));
   if (!status) status = driver->wait(&t.call, d->queue, d->mark, UINT64_C(1000000000) * LIMIT_S);
-  if (status == TN_ERR_STATE) status = TN_ERR_IO; /* it hangs */
+  if (status == TN_ERR_STATE) {
+    atomic_store(&d->hangs, 1);
+    status = TN_ERR_IO;
+    snprintf(t.text, sizeof t.text, "it has not ended after %d s", LIMIT_S);
+  }
   if (status == TN_ERR_MEMORY) atomic_store(&d->refused, 1);
   if (!is_serial) pthread_mutex_unlock(&d->lock);
   tn_device_talk_close(&t);

@@ -101,7 +101,7 @@ tn_status tn_recording_end(tn_recording *r, tn_diag *diag) {
 void tn_recording_close(tn_recording *r) {
   if (!r->device) return;
   tn_vec_free(r->device->a, &r->open);
-  if (!r->handle) return;
+  if (!r->handle || atomic_load(&r->device->hangs)) return;
   tn_device_talk t;
   tn_device_talk_open(&t, r->device);
   r->device->def->driver.record_free(&t.call, r->handle);

@@ -67,7 +67,7 @@ void tn_device_buffer_destroy(tn_device_buffer *buffer) {
   tn_model *model = buffer->model;
   tn_device *d = buffer->buffer.device;
   if (d) tn_device_check_process(d);
-  if (d && !atomic_load(&d->hangs)) tn_buffer_close(&buffer->buffer);
+  if (d) tn_buffer_close(&buffer->buffer);
   tn_free(&model->runtime->allocator, buffer, sizeof *buffer);
   tn_model_destroy(model);
 }

@@ -86,6 +86,10 @@ says 3 memory=1000 \
   --device shadow
 says 3 fault=buffer \
   "tenon: error: device 'shadow:0': *: no memory: a fault on demand" --device shadow
+says 3 fault=map \
+  "tenon: error: device 'shadow:0': *: buffer_map() answers TN_OK, but no address" --device shadow
+says 3 fault=hang@1 \
+  "tenon: error: device 'shadow:0': *: it has not ended after 10 s" --device shadow
 says 0 memory=1000 "$answer" --device shadow --fallback allow
 says 0 memory=1000 "$answer" --device shadow --fallback warn
 says 0 fault=submit "$answer" --device shadow --fallback warn
