@@ -44,6 +44,7 @@ tn_status tn_recording_begin(tn_recording *r, tn_device *d, tn_diag *diag) {
   tn_device_talk t;
   tn_device_talk_open(&t, d);
   tn_status status = d->def->driver.record_begin(&t.call, d->handle, &r->handle);
+  if (status) r->handle = NULL; /* nothing to free */
   tn_device_talk_close(&t);
   return tn_device_report(&t, status, diag, "recording commands");
 }

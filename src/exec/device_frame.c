@@ -11,6 +11,7 @@ static tn_status open_queue(struct tn_lane *lane, tn_diag *diag) {
   tn_device_talk_open(&t, lane->device);
   const tn_status status =
       lane->device->def->driver.queue_new(&t.call, lane->device->handle, &lane->queue);
+  if (status) lane->queue = NULL; /* nothing to free */
   tn_device_talk_close(&t);
   return tn_device_report(&t, status, diag, "a queue");
 }
