@@ -1,5 +1,4 @@
-/* Variables are constants here. An entry whose run would assign one is refused: with the assignment
- * left out, the next run would answer wrongly without a word.
+/* Which assignments to variables run, and in which order: nodes are built as they are run.
  *
  * Of the graph itself there run the nodes that outputs depend on, by data or control; of a function
  * that is called there run all nodes that change something. */
@@ -11,7 +10,7 @@ static bool is_among(const char *op, const char *const *list, size_t n) {
   return false;
 }
 
-static bool assigns(const char *op) {
+bool tf_assigns(const char *op) {
   static const char *const own[] = {"Assign",
                                     "AssignAdd",
                                     "AssignAddVariableOp",
@@ -45,14 +44,6 @@ static bool assigns(const char *op) {
            !strncmp(op + 8, "SparseApply", 11);
   if (!strncmp(op, "Sparse", 6)) op += 6;
   return !strncmp(op, "Apply", 5) && is_among(op + 5, steps, sizeof steps / sizeof *steps);
-}
-
-static tn_status refuse(const tf_reader *r, const tf_node *n, const char *variable) {
-  return tf_node_fail(
-      r, n, TN_ERR_UNSUPPORTED,
-      "assigns variable '%.120s': not supported yet: variables keep the values that "
-      "the file has, and the next run would not see what this one assigned",
-      variable);
 }
 
 /* ---- nodes that never run ---- */
@@ -115,7 +106,9 @@ static bool never_runs(tf_env *e, int32_t node) {
 
 typedef struct calls {
   tf_reader *r;
-  TN_VEC(int64_t) list;
+  TN_VEC(int64_t) list; /* functions; those before `next` were looked at */
+  int64_t next;
+  bool assigns;
 } calls;
 
 static tn_status note_function(calls *c, tn_str name) {
@@ -140,26 +133,24 @@ static tn_status note_functions(calls *c, const tn_proto_message *node) {
 }
 
 static tn_status look_at_node(calls *c, const tn_proto_message *m) {
-  tf_reader *r = c->r;
-  const tn_proto_value *input = tn_proto_next(m, "input", NULL);
-  const tf_node n = {
-      .m = m, .name = tf_text(r, tn_proto_str(m, "name")), .op = tf_text(r, tn_proto_str(m, "op"))};
-  const char *variable = input ? tf_text(r, input->s) : "";
-  if (!n.name || !n.op || !variable) return tf_no_memory(r);
-  return assigns(n.op) ? refuse(r, &n, variable) : note_functions(c, m);
+  const char *op = tf_text(c->r, tn_proto_str(m, "op"));
+  if (!op) return tf_no_memory(c->r);
+  c->assigns |= tf_assigns(op);
+  return note_functions(c, m);
 }
 
 static tn_status look_at_functions(calls *c) {
   tn_status s = TN_OK;
-  while (c->list.n && !s) {
-    const tn_proto_message *f = c->r->function_list[c->list.data[--c->list.n]];
+  while (c->next < c->list.n && !s) {
+    const tn_proto_message *f = c->r->function_list[c->list.data[c->next++]];
     for (const tn_proto_value *v = NULL; !s && (v = tn_proto_next(f, "node_def", v));)
       s = look_at_node(c, v->message);
   }
   return s;
 }
 
-static tn_status look_at_call(tf_env *e, const tf_node *n) {
+/* Would the call assign a variable? */
+static tn_status call_assigns(tf_env *e, const tf_node *n, bool *out) {
   calls c = {.r = e->r};
   bool chosen;
   tn_status s;
@@ -170,21 +161,114 @@ static tn_status look_at_call(tf_env *e, const tf_node *n) {
     s = note_functions(&c, n->m);
   }
   if (!s) s = look_at_functions(&c);
+  if (c.assigns) /* of these, others will ask again */
+    for (int64_t k = 0; k < c.list.n; k++) e->r->is_looked_at[c.list.data[k]] = 0;
+  if (c.assigns && (e->r->room_left -= c.list.n) < 0)
+    s = tf_node_fail(e->r, n, TN_ERR_OVERFLOW, "too many calls assign variables");
   tn_vec_free(&e->r->allocator, &c.list);
+  *out = c.assigns;
+  return s;
+}
+
+/* ---- what runs before ---- */
+
+static bool uses_variables(const tf_env *e, const tf_node *n) {
+  return tf_op_is(n, "ReadVariableOp") || tf_op_is(n, "ResourceGather") || tf_assigns(n->op) ||
+         tf_is_call(e, n);
+}
+
+typedef struct back {
+  tf_env *e;
+  TN_VEC(int32_t) list;
+} back;
+
+static tn_status go_back(back *b, int32_t node) {
+  tf_env *e = b->e;
+  if (node < 0 || e->seen[node] == e->n_seen) return TN_OK;
+  e->seen[node] = e->n_seen;
+  if (--e->r->room_left < 0)
+    return tf_node_fail(e->r, &e->body->nodes[node], TN_ERR_OVERFLOW,
+                        "too many nodes wait for each other");
+  return tn_vec_push(&e->r->allocator, &b->list, node) ? tf_no_memory(e->r) : TN_OK;
+}
+
+static tn_status go_back_all(back *b, const tf_node *n, bool data) {
+  tn_status s = TN_OK;
+  for (uint32_t k = 0; k < n->n_controls && !s; k++) s = go_back(b, n->controls[k]);
+  for (uint32_t k = 0; data && k < n->n_in && !s; k++) s = go_back(b, n->in[k].node);
+  return s;
+}
+
+static tn_status back_open(tf_env *e, back *b) {
+  *b = (back){.e = e};
+  if (!e->seen)
+    e->seen = tn_arena_alloc(&e->r->arena, ((uint64_t)e->body->n + 1) * sizeof *e->seen);
+  if (!e->seen) return tf_no_memory(e->r);
+  e->n_seen++;
+  return TN_OK;
+}
+
+tn_status tf_run_before(tf_env *e, int32_t node, tf_edge_fn fn, void *ctx) {
+  const tf_node *n = &e->body->nodes[node];
+  back b;
+  if (!e->r->assigned.n || !n->n_controls || !uses_variables(e, n)) return TN_OK;
+  tn_status s = back_open(e, &b);
+  if (!s) s = go_back_all(&b, n, false);
+  while (!s && b.list.n) {
+    const int32_t at = b.list.data[--b.list.n];
+    const tf_node *before = &e->body->nodes[at];
+    if (is_input(e, before)) continue;
+    if (uses_variables(e, before))
+      s = fn(e, (tf_edge){at, 0}, ctx);
+    else
+      s = go_back_all(&b, before, true);
+  }
+  tn_vec_free(&e->r->allocator, &b.list);
+  return s;
+}
+
+/* Does it hang on a Switch or on a loop of version 1? */
+static tn_status is_conditional(tf_env *e, int32_t node, bool *out) {
+  back b;
+  tn_status s = back_open(e, &b);
+  *out = false;
+  if (!s) s = go_back(&b, node);
+  while (!s && b.list.n && !*out) {
+    const tf_node *n = &e->body->nodes[b.list.data[--b.list.n]];
+    *out = tf_is_flow(n);
+    s = go_back_all(&b, n, true);
+  }
+  tn_vec_free(&e->r->allocator, &b.list);
   return s;
 }
 
 /* ---- all of them ---- */
 
-static tn_status look_at(tf_env *e, int32_t node) {
+static tn_status assign(tf_env *e, int32_t node) {
   const tf_node *n = &e->body->nodes[node];
-  if (tn_map_get(&e->r->functions, n->op, -1) < 0 && assigns(n->op))
-    return never_runs(e, node) ? TN_OK
-                               : refuse(e->r, n, n->n_in ? tf_variable_name(e, n->in[0]) : "");
-  return e->values[node] ? TN_OK : look_at_call(e, n); /* what is built was looked at */
+  tf_value none;
+  bool conditional;
+  if (never_runs(e, node)) return TN_OK;
+  const tn_status s = is_conditional(e, node, &conditional);
+  if (s) return s;
+  if (conditional)
+    return tf_node_fail(e->r, n, TN_ERR_UNSUPPORTED,
+                        "assigns variable '%.120s' in a branch or loop: not supported yet",
+                        n->n_in ? tf_variable_name(e, n->in[0]) : "");
+  return tf_get(e, (tf_edge){node, 0}, &none);
 }
 
-tn_status tf_check_function(tf_env *e) {
+static tn_status look_at(tf_env *e, int32_t node) {
+  const tf_node *n = &e->body->nodes[node];
+  bool assigns;
+  tf_value none;
+  if (tn_map_get(&e->r->functions, n->op, -1) < 0 && tf_assigns(n->op)) return assign(e, node);
+  if (e->values[node]) return TN_OK; /* what is built was looked at */
+  const tn_status s = call_assigns(e, n, &assigns);
+  return s || !assigns ? s : tf_get(e, (tf_edge){node, 0}, &none);
+}
+
+tn_status tf_assign_function(tf_env *e) {
   tn_status s = TN_OK;
   for (int32_t k = 0; k < e->body->n && !s; k++) s = look_at(e, k);
   return s;
@@ -201,7 +285,7 @@ static tn_status go_to(tf_env *e, reach *w, int32_t node) {
   return tn_vec_push(&e->r->allocator, &w->list, node) ? tf_no_memory(e->r) : TN_OK;
 }
 
-tn_status tf_check_graph(tf_env *e, const uint8_t *is_output) {
+tn_status tf_assign_graph(tf_env *e, const uint8_t *is_output) {
   const tf_body *b = e->body;
   reach w = {.reached = tn_arena_alloc(&e->r->arena, (uint64_t)b->n + 1)};
   tn_status s = w.reached ? TN_OK : tf_no_memory(e->r);

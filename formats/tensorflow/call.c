@@ -26,7 +26,7 @@ static tn_status run(tf_env *e, const tf_node *n, const char *name, tn_graph *g,
   for (uint32_t k = 0; k < n_args && !s; k++)
     s = tf_capture(inner, &around, args[k], &inner->args[k]);
   for (uint32_t k = 0; k < n_out && !s; k++) s = tf_get(inner, body->rets[k], &out[k]);
-  return s ? s : tf_check_function(inner);
+  return s ? s : tf_assign_function(inner);
 }
 
 /* The same for arguments that are values of g already. */
@@ -143,7 +143,6 @@ static tn_status build_if(const call *c) {
   tn_status s = function_named(c, "then_branch", &yes);
   if (!s) s = function_named(c, "else_branch", &no);
   if (!s && !c->n->n_in) s = tf_node_fail(c->e->r, c->n, TN_ERR_INVALID, "has no condition");
-  if (!s && !c->n_out) s = tf_node_fail(c->e->r, c->n, TN_ERR_INVALID, "gives nothing");
   if (!s) s = as_bool(c, c->in[0], &condition);
   if (!s) s = if_of(c, condition, yes, no, c->out);
   if (!s) tf_set(c->e, c->node, c->out);
@@ -326,21 +325,31 @@ static tn_status build_while(const call *c) {
 
 /* ---- all of them ---- */
 
+static bool is_branch(const tf_node *n) { return tf_op_is(n, "If") || tf_op_is(n, "StatelessIf"); }
+static bool is_case(const tf_node *n) {
+  return tf_op_is(n, "Case") || tf_op_is(n, "StatelessCase");
+}
+static bool is_loop(const tf_node *n) {
+  return tf_op_is(n, "While") || tf_op_is(n, "StatelessWhile");
+}
+static bool names_function(const tf_node *n) {
+  return tf_op_is(n, "PartitionedCall") || tf_op_is(n, "StatefulPartitionedCall");
+}
+
+bool tf_is_call(const tf_env *e, const tf_node *n) {
+  return names_function(n) || is_branch(n) || is_case(n) || is_loop(n) ||
+         tn_map_get(&e->r->functions, n->op, -1) >= 0;
+}
+
 tn_status tf_call_build(tf_env *e, int32_t node) {
   const tf_node *n = &e->body->nodes[node];
-  const bool calls = tf_op_is(n, "PartitionedCall") || tf_op_is(n, "StatefulPartitionedCall"),
-             branches = tf_op_is(n, "If") || tf_op_is(n, "StatelessIf"),
-             cases = tf_op_is(n, "Case") || tf_op_is(n, "StatelessCase"),
-             loops = tf_op_is(n, "While") || tf_op_is(n, "StatelessWhile"),
-             named = tn_map_get(&e->r->functions, n->op, -1) >= 0;
-  if (!calls && !branches && !loops && !cases && !named) return TN_ERR_NOT_FOUND;
   call c;
   const char *name = n->op;
   tn_status s = open_call(e, node, &c);
-  if (!s && calls) s = function_named(&c, "f", &name);
+  if (!s && names_function(n)) s = function_named(&c, "f", &name);
   if (s) return s;
-  return branches ? build_if(&c)
-         : cases  ? build_case(&c)
-         : loops  ? build_while(&c)
-                  : build_call(&c, name);
+  return is_branch(n) ? build_if(&c)
+         : is_case(n) ? build_case(&c)
+         : is_loop(n) ? build_while(&c)
+                      : build_call(&c, name);
 }

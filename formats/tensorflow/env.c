@@ -135,7 +135,7 @@ static tn_status push_sources(tf_env *e, int32_t node, walk *w) {
   if (tf_is_flow(n)) return tf_flow_sources(e, node, push, w);
   tn_status s = TN_OK;
   for (uint32_t k = n->n_in; k-- > 0 && !s;) s = push(e, n->in[k], w);
-  return s;
+  return s ? s : tf_run_before(e, node, push, w);
 }
 
 static tn_status count_built(tf_env *e, const tf_node *n) {

@@ -153,7 +153,7 @@ static tn_status read_graph(tf_reader *r, tf_env *e) {
     if (!s) s = name_output(r, &b->nodes[k], b->nodes[k].name, v);
   }
   if (!s && !any) s = tn_proto_fail(&r->file, TN_ERR_INVALID, 0, "the graph has no output");
-  return s ? s : tf_check_graph(e, is_out);
+  return s ? s : tf_assign_graph(e, is_out);
 }
 
 /* ---- signatures ---- */
@@ -221,7 +221,7 @@ static tn_status read_signature(tf_reader *r, tf_env *e, const tn_proto_message 
     if (!s) s = name_output(r, &r->main->nodes[edge.node], ports[k].key, v);
   }
   if (!s && !n) s = tn_proto_fail(&r->file, TN_ERR_INVALID, 0, "the signature has no output");
-  return s ? s : tf_check_graph(e, is_out);
+  return s ? s : tf_assign_graph(e, is_out);
 }
 
 /* The one that is asked for; else serving_default, else the first. */
@@ -318,17 +318,19 @@ static tn_status read_model(tf_reader *r) {
   s = list_functions(r);
   if (!s) s = tf_body_of_graph(r, &r->main);
   if (!s && r->meta) s = tf_variables_open(r);
+  if (!s && r->meta) s = tf_assigned_open(r);
   if (!s && r->meta) s = choose_signature(r, &signature);
   if (!s) s = tf_env_new(r, r->main, r->g, NULL, "", &e);
   if (s) return s;
-  return signature ? read_signature(r, e, signature) : read_graph(r, e);
+  s = signature ? read_signature(r, e, signature) : read_graph(r, e);
+  return s ? s : tf_variables_close(r);
 }
 
 tn_status tf_read(const tn_source *source, tn_graph *g) {
   tf_reader r = {.source = source, .api = source->host->graph, .g = g};
   r.allocator = tn_source_allocator(source);
   tn_arena_init(&r.arena, &r.allocator);
-  tn_map *maps[] = {&r.functions, &r.inputs, &r.variables, &r.keys, &r.saved};
+  tn_map *maps[] = {&r.functions, &r.inputs, &r.variables, &r.keys, &r.saved, &r.assigned};
   for (size_t k = 0; k < sizeof maps / sizeof *maps; k++) tn_map_init(maps[k], &r.allocator);
   const tn_status s = read_model(&r);
   for (size_t k = 0; k < sizeof maps / sizeof *maps; k++) tn_map_free(maps[k]);

@@ -196,6 +196,6 @@ tn_status tf_node_build(tf_env *e, int32_t node) {
   if (tf_is_flow(n)) return tf_flow_build(e, node);
   for (size_t k = 0; k < sizeof specials / sizeof *specials; k++)
     if (tf_op_is(n, specials[k].op)) return specials[k].build(e, node);
-  const tn_status s = tf_call_build(e, node);
-  return s == TN_ERR_NOT_FOUND ? build_ordinary(e, node) : s;
+  if (tf_assigns(n->op)) return tf_variable_assign(e, node);
+  return tf_is_call(e, n) ? tf_call_build(e, node) : build_ordinary(e, node);
 }

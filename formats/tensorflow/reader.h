@@ -52,6 +52,8 @@ typedef struct tf_env {
   const char *prefix;   /* of names of values */
   tf_value **values;    /* by node; NULL: not built yet */
   uint8_t *state;
+  uint32_t *seen; /* by node: the latest look back that came by; NULL: there was none */
+  uint32_t n_seen;
   tf_value *args;
   tf_edge pred; /* of a branch: what decides, and how; node INT32_MIN: it is none */
   bool side;
@@ -63,7 +65,8 @@ enum { TF_NO_PRED = INT32_MIN, TF_MAX_DEPTH = 100 };
 typedef struct tf_variable {
   const char *name;
   const char *key; /* in the checkpoint */
-  int32_t id;      /* constant in the model's graph; TN_NO_ID: not made yet */
+  int32_t now;     /* value in the model's graph, after what is built; TN_NO_ID: not made yet */
+  int32_t state;   /* TN_NO_ID: it is a constant */
 } tf_variable;
 
 /* An entry of a checkpoint. */
@@ -83,6 +86,7 @@ typedef struct tf_reader {
   tn_map functions;                     /* FunctionDefs, by name */
   const tn_proto_message **function_list;
   uint8_t *is_looked_at; /* by function: does it assign variables? It does not */
+  tn_map assigned;       /* names of variables that some signature assigns: states */
   tf_body *bodies;
   tf_body *main;
   tn_map inputs;    /* values of placeholders, by the name of the node */
@@ -162,13 +166,14 @@ tn_status tf_subgraph(tf_env *e, const tf_node *n, tn_graph **out);
 /* Does the value stand for a known boolean? */
 bool tf_known_bool(const tf_env *e, int32_t id, bool *out);
 
-/* ---- node.c, call.c, flow.c, variable.c, bundle.c ---- */
+/* ---- node.c, call.c, flow.c, variable.c, assign.c, assigned.c, bundle.c ---- */
 
 tn_status tf_add_node(tf_env *e, const tf_node *n, const char *domain, const char *op,
                       const int32_t *in, uint32_t n_in, const int32_t *out, uint32_t n_out,
                       const tn_attr *const *attrs, uint32_t n_attrs);
 tn_status tf_node_build(tf_env *e, int32_t node);
-/* As a call or control flow of functions; TN_ERR_NOT_FOUND: it is none. */
+/* A call or control flow of functions. */
+bool tf_is_call(const tf_env *e, const tf_node *n);
 tn_status tf_call_build(tf_env *e, int32_t node);
 
 /* If of two graphs. */
@@ -189,11 +194,23 @@ tn_status tf_variable_read(tf_env *e, const tf_node *n, tf_value variable, tf_va
 tn_status tf_variables_open(tf_reader *r);
 /* Of what an edge of e stands for. */
 const char *tf_variable_name(tf_env *e, tf_edge handle);
+/* The same in a body whose arguments are variables of these names. */
+const char *tf_variable_in(tf_reader *r, const tf_body *b, const char *const *args, tf_edge handle);
 
-/* assign.c: refuse what assigns variables when it runs: a function that is called; a graph whose
- * outputs are these nodes. Both are built. */
-tn_status tf_check_function(tf_env *e);
-tn_status tf_check_graph(tf_env *e, const uint8_t *is_output);
+/* The node assigns: what is read from now on is the new value. */
+tn_status tf_variable_assign(tf_env *e, int32_t node);
+tn_status tf_variables_close(tf_reader *r);
+
+/* assign.c: build what assigns variables when it runs: of a function that is called; of a graph
+ * whose outputs are these nodes. Outputs are built. */
+tn_status tf_assign_function(tf_env *e);
+tn_status tf_assign_graph(tf_env *e, const uint8_t *is_output);
+bool tf_assigns(const char *op);
+/* Nodes behind the edges of control of this one that read or assign variables, and run before. */
+tn_status tf_run_before(tf_env *e, int32_t node, tf_edge_fn fn, void *ctx);
+
+/* assigned.c: which variables the signatures of the file assign. */
+tn_status tf_assigned_open(tf_reader *r);
 
 tn_status tf_bundle_open(tf_reader *r);
 tn_status tf_bundle_get(tf_reader *r, const char *key, const tf_node *n, tn_tensor *out);

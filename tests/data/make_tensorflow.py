@@ -22,13 +22,13 @@ def numbers(*shape):
     return random.uniform(-1, 1, shape).astype("f")
 
 
-def store(folder, inputs, outputs):
+def store(folder, inputs, outputs, run=0):
     ref = folder / "ref"
     ref.mkdir(parents=True, exist_ok=True)
     for k, x in enumerate(inputs):
-        np.save(ref / f"set0_in{k}.npy", x)
+        np.save(ref / f"set{run}_in{k}.npy", x)
     for k, y in enumerate(outputs):
-        np.save(ref / f"set0_out{k}.npy", y)
+        np.save(ref / f"set{run}_out{k}.npy", y)
 
 
 def graph(name, build, *inputs, text=False):
@@ -139,6 +139,61 @@ def saved_v1():
         store(folder, [x0], [session.run(c, {x: x0})])
 
 
+class Keeper(tf.Module):
+    """Keeps what it has seen in variables: assigned whole, by rows, inside of calls."""
+
+    def __init__(self):
+        self.count = tf.Variable(3, name="count")
+        self.rows = tf.Variable(np.zeros((4, 2), "f"), name="rows")
+        self.weights = tf.Variable(numbers(2, 2), name="weights")
+
+    @tf.function(input_signature=[tf.TensorSpec([2], tf.float32)])
+    def step(self, x):
+        before = self.rows.read_value()
+        y = tf.linalg.matvec(self.weights, x)
+        self.rows.scatter_nd_update([[self.count % 4]], [y])
+        between = tf.reduce_sum(self.rows)
+        self.rows.assign(self.rows * 2.0)
+        self.count.assign_add(1)
+        self.add_rows(x)
+        return {"before": before, "between": between, "after": self.rows + 0.0,
+                "count": self.count + 0}
+
+    @tf.function
+    def add_rows(self, x):
+        self.rows.scatter_add(tf.IndexedSlices(tf.stack([x, x]), tf.constant([1, 3])))
+        self.count.assign_sub(3)
+        self.count.assign_add(2)
+
+    @tf.function(input_signature=[])
+    def get(self):
+        return {"rows": self.rows + 0.0, "count": self.count * 1}
+
+    @tf.function(input_signature=[tf.TensorSpec([2], tf.float32)])
+    def plain(self, x):
+        return {"y": tf.linalg.matvec(self.weights, x)}
+
+    @tf.function(input_signature=[tf.TensorSpec([2], tf.float32)])
+    def sometimes(self, x):
+        if tf.reduce_sum(x) > 0:
+            self.count.assign_add(5)
+        return {"y": x + tf.cast(self.count, tf.float32)}
+
+
+def states():
+    folder = here / "tensorflow" / "states"
+    m = Keeper()
+    signatures = {"serving_default": m.step, "get": m.get, "plain": m.plain,
+                  "sometimes": m.sometimes}
+    tf.saved_model.save(m, str(folder), signatures=signatures)
+    (folder / "fingerprint.pb").unlink()
+    shutil.rmtree(folder / "assets", ignore_errors=True)
+    for run in range(3):
+        x = numbers(2)
+        answers = m.step(x)
+        store(folder, [x], [answers[name].numpy() for name in sorted(answers)], run)
+
+
 shutil.rmtree(here / "tensorflow", ignore_errors=True)
 graph("net", net, numbers(2, 8, 8, 3))
 graph("control", control, numbers(3, 4))
@@ -146,7 +201,8 @@ graph("moves", moves, numbers(2, 6, 4))
 graph("text", moves, numbers(2, 6, 4), text=True)
 saved_model()
 saved_v1()
+states()
 corpus.mkdir(parents=True, exist_ok=True)
 for name in ("net/model.pb", "control/model.pb", "moves/model.pb", "text/model.pbtxt",
-             "saved/saved_model.pb"):
+             "saved/saved_model.pb", "states/saved_model.pb"):
     shutil.copy(here / "tensorflow" / name, corpus / name.replace("/model", "").replace("/", "."))
