@@ -67,6 +67,7 @@ typedef struct tf_variable {
   const char *key; /* in the checkpoint */
   int32_t now;     /* value in the model's graph, after what is built; TN_NO_ID: not made yet */
   int32_t state;   /* TN_NO_ID: it is a constant */
+  const tf_node *keys, *values; /* of a table, whose key is NULL: Consts that fill it, or NULL */
 } tf_variable;
 
 /* An entry of a checkpoint. */
@@ -208,6 +209,11 @@ tn_status tf_assign_graph(tf_env *e, const uint8_t *is_output);
 bool tf_assigns(const char *op);
 /* Nodes behind the edges of control of this one that read or assign variables, and run before. */
 tn_status tf_run_before(tf_env *e, int32_t node, tf_edge_fn fn, void *ctx);
+
+/* table.c: tables that constants fill when the model is loaded. */
+tn_status tf_table_handle(tf_env *e, int32_t node);
+tn_status tf_table_find(tf_env *e, int32_t node);
+tn_status tf_table_size(tf_env *e, int32_t node);
 
 /* assigned.c: which variables the signatures of the file assign. */
 tn_status tf_assigned_open(tf_reader *r);

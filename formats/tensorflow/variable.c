@@ -24,7 +24,10 @@ tn_status tf_variable_handle(tf_env *e, int32_t node) {
   if (at < 0) {
     at = r->variable_list.n;
     const int64_t key = tn_map_get(&r->keys, n->name, -1);
-    const tf_variable made = {name, key < 0 ? name : r->key_names.data[key], TN_NO_ID, TN_NO_ID};
+    const tf_variable made = {.name = name,
+                              .key = key < 0 ? name : r->key_names.data[key],
+                              .now = TN_NO_ID,
+                              .state = TN_NO_ID};
     if (tn_vec_push(&r->allocator, &r->variable_list, made) || tn_map_set(&r->variables, name, at))
       return tf_no_memory(r);
   }
@@ -69,9 +72,9 @@ static tn_status open_variable(tf_reader *r, const tf_node *n, tf_variable *v) {
 
 tn_status tf_variable_read(tf_env *e, const tf_node *n, tf_value variable, tf_value *out) {
   tf_reader *r = e->r;
-  if (!variable.variable)
+  tf_variable *v = variable.variable ? &r->variable_list.data[variable.variable - 1] : NULL;
+  if (!v || !v->key)
     return tf_node_fail(r, n, TN_ERR_UNSUPPORTED, "not supported: what it reads is no variable");
-  tf_variable *v = &r->variable_list.data[variable.variable - 1];
   const tn_status s = open_variable(r, n, v);
   const tf_env main = {.g = r->g};
   return s ? s : tf_capture(e, &main, (tf_value){.id = v->now}, out);
@@ -153,7 +156,7 @@ tn_status tf_variable_assign(tf_env *e, int32_t node) {
                         n->n_in ? tf_variable_name(e, n->in[0]) : "",
                         how ? " in a branch or loop" : "");
   tn_status s = tf_get(e, n->in[0], &handle);
-  if (!s && !handle.variable)
+  if (!s && (!handle.variable || !r->variable_list.data[handle.variable - 1].key))
     s = tf_node_fail(r, n, TN_ERR_UNSUPPORTED, "not supported: what it assigns is no variable");
   if (!s) s = open_variable(r, n, &r->variable_list.data[handle.variable - 1]);
   if (s) return s;

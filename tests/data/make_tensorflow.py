@@ -194,6 +194,33 @@ def states():
         store(folder, [x], [answers[name].numpy() for name in sorted(answers)], run)
 
 
+class Tables(tf.Module):
+    """Numbers to words, and words to numbers, by tables that are filled when a model is loaded."""
+
+    def __init__(self):
+        fill = tf.lookup.KeyValueTensorInitializer
+        numbers = tf.constant([3, 1, 2], tf.int64)
+        words = tf.constant(["three", "one", "two"])
+        self.words = tf.lookup.StaticHashTable(fill(numbers, words), "none")
+        values = tf.constant([1.5, 2.5], tf.float32)
+        self.values = tf.lookup.StaticHashTable(fill(tf.constant(["one", "none"]), values), -1)
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.int64)])
+    def find(self, x):
+        return {"y": self.values.lookup(self.words.lookup(x)), "n": self.words.size() * 2}
+
+
+def tables():
+    folder = here / "tensorflow" / "tables"
+    m = Tables()
+    tf.saved_model.save(m, str(folder), signatures={"serving_default": m.find})
+    (folder / "fingerprint.pb").unlink()
+    shutil.rmtree(folder / "assets", ignore_errors=True)
+    x = np.array([1, 9, 3, 2, -1], "i8")
+    answers = m.find(x)
+    store(folder, [x], [answers["n"].numpy(), answers["y"].numpy()])
+
+
 shutil.rmtree(here / "tensorflow", ignore_errors=True)
 graph("net", net, numbers(2, 8, 8, 3))
 graph("control", control, numbers(3, 4))
@@ -202,7 +229,8 @@ graph("text", moves, numbers(2, 6, 4), text=True)
 saved_model()
 saved_v1()
 states()
+tables()
 corpus.mkdir(parents=True, exist_ok=True)
 for name in ("net/model.pb", "control/model.pb", "moves/model.pb", "text/model.pbtxt",
-             "saved/saved_model.pb", "states/saved_model.pb"):
+             "saved/saved_model.pb", "states/saved_model.pb", "tables/saved_model.pb"):
     shutil.copy(here / "tensorflow" / name, corpus / name.replace("/model", "").replace("/", "."))

@@ -10,7 +10,7 @@ fail() {
   status=1
 }
 out=$("$tenon" test "$folder") || fail "tenon test: exit status $?"
-grep -q '^7 passed, 0 failed, 0 skipped$' <<<"$out" || fail "unexpected: $out"
+grep -q '^8 passed, 0 failed, 0 skipped$' <<<"$out" || fail "unexpected: $out"
 
 # a graph of this text is refused with this message
 refuses() {
@@ -28,6 +28,15 @@ refuses "there is no function 'f'" "$x node { name: \"a\" op: \"PartitionedCall\
   attr { key: \"f\" value { func { name: \"f\" } } } }"
 refuses "needs the value of variable 'v', which the file does not have" "
 node { name: \"v\" op: \"VarHandleOp\" } node { name: \"a\" op: \"ReadVariableOp\" input: \"v\" }"
+
+table='node { name: "t" op: "HashTableV2" } node { name: "d" op: "Const"
+  attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape { } float_val: 1 } } } }'
+refuses "node 'f' (LookupTableFindV2): not supported: a table that no constants fill" \
+  "$x $table node { name: \"f\" op: \"LookupTableFindV2\" input: \"t\" input: \"x\" input: \"d\" }"
+refuses "node 'f' (LookupTableSizeV2): not supported: what it reads is no table" \
+  "$x node { name: \"f\" op: \"LookupTableSizeV2\" input: \"x\" }"
+refuses "node 'f' (ReadVariableOp): not supported: what it reads is no variable" \
+  "$table node { name: \"f\" op: \"ReadVariableOp\" input: \"t\" }"
 
 # what the command says, failing, holds a text
 says() {
