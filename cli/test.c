@@ -166,8 +166,8 @@ static bool is_model_name(const char *name, size_t *out_stem) {
   const char *dot = strrchr(name, '.');
   if (!dot || dot == name) return false;
   *out_stem = (size_t)(dot - name);
-  static const char *const endings[] = {".onnx",  ".tflite", ".prototxt", ".pb",
-                                        ".pbtxt", ".pt",     ".pt2",      ".pte"};
+  static const char *const endings[] = {".onnx", ".tflite", ".prototxt", ".pb", ".pbtxt",
+                                        ".pt",   ".pt2",    ".pte",      ".mnn"};
   for (size_t k = 0; k < sizeof endings / sizeof *endings; k++)
     if (!strcmp(dot, endings[k])) return true;
   return false;

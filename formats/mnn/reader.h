@@ -1,0 +1,73 @@
+/* Reading an MNN network into a graph: what the files of this folder offer each other.
+ *
+ * Integers of MNN have 32 bits, its truth values, too. Values have the order of dims that their
+ * shape says: N, C, H, W where the runtime may choose blocks of channels (NC4HW4). */
+#ifndef TN_FORMATS_MNN_READER_H
+#define TN_FORMATS_MNN_READER_H
+
+#include <string.h>
+
+#include "base/base.h"
+#include "schema.h"
+#include "tenon/graph.h"
+
+typedef struct mnn_value {
+  int32_t id;         /* of the graph; TN_NO_ID: nothing has made it */
+  tn_flat_table blob; /* of a constant */
+} mnn_value;
+
+typedef struct mnn_reader {
+  const tn_source *source;
+  const tn_graph_api *api;
+  tn_allocator allocator;
+  tn_arena arena;
+  tn_flat flat;
+  tn_flat_table net;
+  tn_graph *g;
+  tn_flat_vector names;
+  mnn_value *values; /* as many as there are names */
+  /* the operator that is read */
+  const tn_format_op *row;
+  const char *name; /* "": it has none */
+  uint64_t at;
+  tn_flat_table param;
+  tn_flat_vector in, out;
+  tn_status status; /* the first thing that went wrong while nodes were added */
+} mnn_reader;
+
+/* format.c: the row of an operator's number; NULL: there is none. */
+const tn_format_op *mnn_row(int64_t code);
+
+/* ---- net.c ---- */
+
+tn_status mnn_read(const tn_source *source, tn_graph *g);
+/* "<path>: operator 'conv1' (Convolution): <message>, at byte <at>" */
+tn_status mnn_fail(const mnn_reader *r, tn_status code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* TN_OK, or what is wrong with the FlatBuffer so far. */
+tn_status mnn_status(const mnn_reader *r);
+/* The value of input k; TN_NO_ID: there is none, which is kept in r->status. */
+int32_t mnn_in(mnn_reader *r, uint64_t k);
+/* The value of the graph with the name of output k. */
+int32_t mnn_out(mnn_reader *r, uint64_t k);
+/* Output k is this value of the graph. */
+void mnn_set(mnn_reader *r, uint64_t k, int32_t id);
+/* Elements of input k, a constant of integers; false: it is none. */
+bool mnn_ints(mnn_reader *r, uint64_t k, tn_flat_vector *out);
+
+/* ---- node.c ---- */
+
+/* The operator that is read, as nodes of ai.onnx. */
+tn_status mnn_node(mnn_reader *r);
+
+/* ---- constant.c ---- */
+
+/* An element type of MNN as values have it; TN_NONE: none. */
+uint32_t mnn_dtype(int64_t type);
+/* A constant of these elements of the file. */
+int32_t mnn_constant(mnn_reader *r, int32_t id, const tn_flat_vector *v, const tn_tensor *type);
+int32_t mnn_number(mnn_reader *r, uint32_t dtype, double number);
+int32_t mnn_i64s(mnn_reader *r, const int64_t *data, int64_t n);
+tn_status mnn_const(mnn_reader *r);
+
+#endif
