@@ -166,17 +166,19 @@ static int32_t convolution(mnn_reader *r) {
     return invalid(r, "its counts of channels and groups do not fit each other");
   if (in < 1) in = (int64_t)w.n / per * group;
   if (in < 1 || in % group) return invalid(r, "its channels do not fit its groups");
-  if (r->in.n > 1) return refuse(r, "weights that the network computes");
   if (turned && (tn_flat_vec(&c, COMMON_OUT_PADS, 4).n || tn_flat_int(&c, COMMON_PAD_MODE, 1, 0)))
     return refuse(r, "padding of outputs");
   const int64_t shape[] = {turned ? in : out, turned ? out / group : in / group, a.kernel[0],
                            a.kernel[1]};
   a.attrs[a.n++] = tn_attr_ints("dilations", (tn_ints){a.dilations, 2});
   a.attrs[a.n++] = tn_attr_int("group", group);
-  const int32_t inputs[] = {mnn_in(r, 0), weights(r, &w, shape),
-                            b.n ? floats(r, &b, 1, &out) : TN_NO_ID};
-  return activated(r, &c,
-                   emit(r, turned ? "ConvTranspose" : "Conv", inputs, b.n ? 3 : 2, a.attrs, a.n));
+  const bool computed = r->in.n > 1, biased = computed ? r->in.n > 2 : b.n != 0;
+  const int32_t inputs[] = {mnn_in(r, 0), computed ? mnn_in(r, 1) : weights(r, &w, shape),
+                            !biased    ? TN_NO_ID
+                            : computed ? mnn_in(r, 2)
+                                       : floats(r, &b, 1, &out)};
+  const char *op = turned ? "ConvTranspose" : "Conv";
+  return activated(r, &c, emit(r, op, inputs, biased ? 3 : 2, a.attrs, a.n));
 }
 
 static int32_t pooling(mnn_reader *r) {
@@ -198,6 +200,13 @@ static int32_t pooling(mnn_reader *r) {
   const bool of_caffe = !tn_flat_int(&r->net, NET_SOURCE, 1, 0) && mode == PAD_VALUES;
   if (mean) w.attrs[w.n++] = tn_attr_int("count_include_pad", count ? count == 1 : of_caffe);
   return emit(r, mean ? "AveragePool" : "MaxPool", &x, 1, w.attrs, w.n);
+}
+
+static int32_t pooling_3d(mnn_reader *r) {
+  enum { TYPE = 3, GLOBAL = 5 };
+  if (!param_byte(r, GLOBAL, 0)) return refuse(r, "windows of three dims");
+  const bool mean = param_byte(r, TYPE, 0);
+  return emit_1(r, mean ? "GlobalAveragePool" : "GlobalMaxPool", mnn_in(r, 0));
 }
 
 /* ---- element by element ---- */
@@ -243,7 +252,15 @@ static int32_t binary(mnn_reader *r) {
                                       [12] = "Less",
                                       [15] = "Equal",
                                       [16] = "LessOrEqual"};
-  enum { SQUARED_DIFFERENCE = 14, MOD = 17, OR = 21, NOT_EQUAL = 22, AND = 23, XOR = 26 };
+  enum {
+    SQUARED_DIFFERENCE = 14,
+    FLOOR_MOD = 17,
+    MOD = 19,
+    OR = 21,
+    NOT_EQUAL = 22,
+    AND = 23,
+    XOR = 26
+  };
   const int64_t how = param_int(r, 0, 0);
   const int32_t x = mnn_in(r, 0), y = mnn_in(r, 1);
   int32_t z = TN_NO_ID;
@@ -252,8 +269,10 @@ static int32_t binary(mnn_reader *r) {
   } else if (how == SQUARED_DIFFERENCE) {
     const int32_t d = emit_2(r, "Sub", x, y);
     z = emit_2(r, "Mul", d, d);
-  } else if (how == MOD) {
-    z = emit_2(r, "Mod", x, y);
+  } else if (how == FLOOR_MOD || how == MOD) {
+    const tn_attr a = tn_attr_int("fmod", how == MOD);
+    const int32_t in[] = {x, y};
+    z = emit(r, "Mod", in, 2, &a, 1);
   } else if (how == OR || how == XOR) {
     z = cast(r, emit_2(r, how == OR ? "Or" : "Xor", truth(r, x), truth(r, y)), TN_I32);
   } else if (how == NOT_EQUAL) {
@@ -419,12 +438,52 @@ static int32_t slice_by_size(mnn_reader *r) {
   return emit(r, "Slice", in, 3, NULL, 0);
 }
 
+/* TensorFlow's: bit k of a mask is about dim k. Begin, end and strides are constants. */
+static int32_t masked_slice(mnn_reader *r) {
+  enum { BEGIN = 2, END, ELLIPSIS, NEW_AXIS, SHRINK };
+  tn_flat_vector list[3];
+  int64_t from[TN_MAX_RANK], to[TN_MAX_RANK], steps[TN_MAX_RANK], axes[TN_MAX_RANK];
+  int64_t gone[TN_MAX_RANK], n_gone = 0;
+  if (param_int(r, ELLIPSIS, 0) || param_int(r, NEW_AXIS, 0)) return refuse(r, "its masks");
+  for (uint64_t k = 0; k < 3; k++)
+    if (!mnn_ints(r, k + 1, &list[k])) return refuse(r, "a begin, end or stride that is computed");
+  const int64_t n = (int64_t)list[0].n;
+  if (n > TN_MAX_RANK || list[1].n != list[0].n || list[2].n != list[0].n)
+    return invalid(r, "its begin, end and strides are not of one length");
+  for (int64_t k = 0; k < n; k++) {
+    from[k] = tn_flat_int_at(&list[0], (uint64_t)k);
+    to[k] = tn_flat_int_at(&list[1], (uint64_t)k);
+    steps[k] = tn_flat_int_at(&list[2], (uint64_t)k);
+    axes[k] = k;
+    const bool shrinks = param_int(r, SHRINK, 0) >> k & 1;
+    if (shrinks) {
+      gone[n_gone++] = k;
+      to[k] = from[k] == -1 ? INT32_MAX : from[k] + 1;
+      steps[k] = 1;
+      continue;
+    }
+    if (param_int(r, BEGIN, 0) >> k & 1) from[k] = steps[k] < 0 ? INT32_MAX : 0;
+    if (param_int(r, END, 0) >> k & 1) to[k] = steps[k] < 0 ? -INT32_MAX : INT32_MAX;
+  }
+  const int32_t in[] = {mnn_in(r, 0), mnn_i64s(r, from, n), mnn_i64s(r, to, n),
+                        mnn_i64s(r, axes, n), mnn_i64s(r, steps, n)};
+  const int32_t y = emit(r, "Slice", in, 5, NULL, 0);
+  return n_gone ? emit_2(r, "Squeeze", y, mnn_i64s(r, gone, n_gone)) : y;
+}
+
 static int32_t strided_slice(mnn_reader *r) {
   enum { FROM_TYPE = 7, OF_ONNX = 1 };
   int32_t in[5];
-  if (param_int(r, FROM_TYPE, 0) != OF_ONNX || r->in.n < 3 || r->in.n > 5)
-    return refuse(r, "a slice with the masks of TensorFlow");
+  if (r->in.n < 3 || r->in.n > 5) return invalid(r, "has not as many inputs as it takes");
+  const bool of_onnx = param_int(r, FROM_TYPE, 0) == OF_ONNX;
+  bool masked = false;
+  for (uint32_t mask = 2; mask < 7; mask++) masked |= param_int(r, mask, 0) != 0;
+  if (!of_onnx && masked) return masked_slice(r);
   for (uint64_t k = 0; k < r->in.n; k++) in[k] = mnn_in(r, k);
+  if (!of_onnx && r->in.n == 4) { /* strides of all axes */
+    const int32_t all[] = {in[0], in[1], in[2], TN_NO_ID, in[3]};
+    return emit(r, "Slice", all, 5, NULL, 0);
+  }
   return emit(r, "Slice", in, (uint32_t)r->in.n, NULL, 0);
 }
 
@@ -484,6 +543,29 @@ static int32_t depth_space(mnn_reader *r) {
                        tn_attr_str("mode", param_byte(r, 1, 0) ? "CRD" : "DCR")};
   const int32_t x = mnn_in(r, 0);
   return emit(r, r->row->name, &x, 1, a, down ? 1 : 2);
+}
+
+/* To a shape that is an input, of all dims, as networks from ONNX have it. */
+static int32_t interp(mnn_reader *r) {
+  enum { TYPE = 4, ALIGN, HALF, MODE = 10, OF_ONNX = 3, N_MODES = 5 };
+  static const char *const modes[N_MODES] = {"asymmetric", "align_corners", "half_pixel",
+                                             "pytorch_half_pixel", "asymmetric"};
+  const int64_t how = param_int(r, TYPE, 0);
+  int64_t mode = param_byte(r, MODE, 0);
+  if (r->in.n != 2 || tn_flat_int(&r->net, NET_SOURCE, 1, 0) != OF_ONNX)
+    return refuse(r, "a size that is no input, or only of height and width");
+  if (how < 1 || how > 2 || mode < 0 || mode >= N_MODES) return refuse(r, "this way to resize");
+  if (!mode) mode = param_byte(r, ALIGN, 0) ? 1 : param_byte(r, HALF, 0) ? 2 : 0;
+  const int32_t given = mnn_in(r, 1);
+  if (given == TN_NO_ID) return TN_NO_ID;
+  const tn_flat_table blob = r->values[tn_flat_int_at(&r->in, 1)].blob;
+  const bool is_scale = blob.at && tn_flat_int(&blob, BLOB_TYPE, 4, 1) == 1;
+  const int32_t size = is_scale ? given : cast(r, given, TN_I64);
+  const int32_t in[] = {mnn_in(r, 0), TN_NO_ID, is_scale ? size : TN_NO_ID, size};
+  const tn_attr a[] = {tn_attr_str("mode", how == 1 ? "nearest" : "linear"),
+                       tn_attr_str("nearest_mode", "floor"),
+                       tn_attr_str("coordinate_transformation_mode", modes[mode])};
+  return emit(r, "Resize", in, is_scale ? 3 : 4, a, 3);
 }
 
 /* ---- over axes ---- */
@@ -568,6 +650,7 @@ static node_fn find(const char *name) {
              {"Flatten", flatten},
              {"Gather", gather},
              {"GatherV2", gather},
+             {"Interp", interp},
              {"LayerNorm", layer_norm},
              {"MatMul", product},
              {"PReLU", prelu},
@@ -575,6 +658,7 @@ static node_fn find(const char *name) {
              {"Padding", pad},
              {"Permute", permute},
              {"Pooling", pooling},
+             {"Pooling3D", pooling_3d},
              {"Rank", rank},
              {"ReLU", relu},
              {"ReLU6", clip},
