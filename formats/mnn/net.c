@@ -171,6 +171,7 @@ static tn_status read_outputs(mnn_reader *r) {
 static tn_status read_net(mnn_reader *r) {
   enum { ONNX_OPSET = 21 }; /* of the operators that are written here */
   tn_status s = r->api->set_opset(r->g, "", ONNX_OPSET);
+  if (!s) s = r->api->set_opset(r->g, "mnn", 1);
   if (s) return mnn_fail(r, s, "the operator set cannot be noted");
   tn_flat_open(&r->flat, r->source->data, r->source->size);
   r->net = tn_flat_root(&r->flat, &mnn_net_type);

@@ -11,12 +11,13 @@
 
 enum { MAX_INPUTS = 1024, MAX_OUTPUTS = 64 };
 
-static bool add(mnn_reader *r, const char *op, const int32_t *in, uint32_t n_in, const int32_t *out,
-                uint32_t n_out, const tn_attr *attrs, uint32_t n_attrs) {
+static bool add(mnn_reader *r, const char *domain, const char *op, const int32_t *in, uint32_t n_in,
+                const int32_t *out, uint32_t n_out, const tn_attr *attrs, uint32_t n_attrs) {
   const tn_attr *list[16];
   if (r->status) return false;
   for (uint32_t k = 0; k < n_attrs; k++) list[k] = &attrs[k];
   const tn_node node = {.head = TN_HEAD(tn_node),
+                        .domain = domain,
                         .op = op,
                         .name = r->name,
                         .n_inputs = n_in,
@@ -31,14 +32,18 @@ static bool add(mnn_reader *r, const char *op, const int32_t *in, uint32_t n_in,
   return id >= 0;
 }
 
-static int32_t emit(mnn_reader *r, const char *op, const int32_t *in, uint32_t n,
-                    const tn_attr *attrs, uint32_t n_attrs) {
+static int32_t emit_in(mnn_reader *r, const char *domain, const char *op, const int32_t *in,
+                       uint32_t n, const tn_attr *attrs, uint32_t n_attrs) {
   if (r->status) return TN_NO_ID;
   const int32_t out = r->api->value(r->g, NULL);
   if (out < 0) r->status = mnn_fail(r, out, "it needs one more value");
-  return out >= 0 && add(r, op, in, n, &out, 1, attrs, n_attrs) ? out : TN_NO_ID;
+  return out >= 0 && add(r, domain, op, in, n, &out, 1, attrs, n_attrs) ? out : TN_NO_ID;
 }
 
+static int32_t emit(mnn_reader *r, const char *op, const int32_t *in, uint32_t n,
+                    const tn_attr *attrs, uint32_t n_attrs) {
+  return emit_in(r, "", op, in, n, attrs, n_attrs);
+}
 static int32_t emit_1(mnn_reader *r, const char *op, int32_t x) {
   return emit(r, op, &x, 1, NULL, 0);
 }
@@ -504,18 +509,18 @@ static int32_t split(mnn_reader *r) {
                        tn_attr_int("num_outputs", (int64_t)r->out.n)};
   const bool sized = points.n > 1;
   const int32_t in[] = {mnn_in(r, 0), sized ? mnn_i64s(r, sizes, (int64_t)r->out.n) : TN_NO_ID};
-  add(r, "Split", in, sized ? 2 : 1, out, (uint32_t)r->out.n, a, sized ? 1 : 2);
+  add(r, "", "Split", in, sized ? 2 : 1, out, (uint32_t)r->out.n, a, sized ? 1 : 2);
   return TN_NO_ID;
 }
 
 static int32_t gather(mnn_reader *r) {
   tn_flat_vector v = {0};
-  const bool is_old = !strcmp(r->row->name, "Gather");
-  if (r->in.n > 2 && !mnn_ints(r, 2, &v)) return refuse(r, "an axis that is no constant");
+  const bool is_old = !strcmp(r->row->name, "Gather"), has_axis = r->in.n > 2;
+  const int32_t in[] = {mnn_in(r, 0), mnn_in(r, 1), has_axis ? mnn_in(r, 2) : TN_NO_ID};
+  if (has_axis && !mnn_ints(r, 2, &v)) return emit_in(r, "mnn", "GatherV2", in, 3, NULL, 0);
   const tn_attr a = tn_attr_int("axis", v.n      ? tn_flat_int_at(&v, 0)
                                         : is_old ? param_int(r, 3, 0)
                                                  : 0);
-  const int32_t in[] = {mnn_in(r, 0), mnn_in(r, 1)};
   return emit(r, "Gather", in, 2, &a, 1);
 }
 
