@@ -156,6 +156,7 @@ typedef struct tn_recording {
   void *handle;
   TN_VEC(tn_span) open; /* since the last barrier */
   int32_t n_commands, n_barriers;
+  bool has_ended; /* it has run, so that its programs are compiled in every sense */
 } tn_recording;
 tn_status tn_recording_begin(tn_recording *r, tn_device *d, tn_diag *diag);
 tn_status tn_recording_copy(tn_recording *r, const tn_device_range *from, const tn_device_range *to,

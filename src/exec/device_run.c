@@ -92,8 +92,22 @@ tn_status tn_segment_submit(tn_frame *f, int32_t segment) {
   return TN_OK;
 }
 
-static tn_status wait_for(struct tn_lane *lane, uint64_t mark, double cost_ns, tn_device_talk *t) {
-  const double limit_ns = 10e9 + 20 * cost_ns;
+/* Is a recording submitted there that has never ended before? */
+static bool is_first(const tn_setup *s, uint32_t device) {
+  const tn_device_plan *plan = s->plan->devices;
+  for (int32_t k = 0; k < plan->n_segments; k++)
+    if (plan->segments[k].device == device && s->devices->marks[k] &&
+        !s->devices->now->recordings[k].has_ended)
+      return true;
+  return false;
+}
+
+/* Some drivers compile a program when it is first dispatched (lavapipe, llvmpipe): that takes
+ * seconds for a large model, more where the processor is busy. */
+static tn_status wait_for(const tn_frame *f, uint32_t device, uint64_t mark, double cost_ns,
+                          tn_device_talk *t) {
+  struct tn_lane *lane = tn_lane_of(f, device);
+  const double limit_ns = (is_first(f->now, device) ? 120e9 : 10e9) + 20 * cost_ns;
   tn_device_talk_open(t, lane->device);
   const tn_status answer = lane->device->def->driver.wait(
       &t->call, lane->queue, mark, (uint64_t)(limit_ns < 1e15 ? limit_ns : 1e15));
@@ -118,13 +132,13 @@ tn_status tn_segment_wait(tn_frame *f, int32_t segment) {
   const tn_setup *s = f->now;
   const tn_segment *what = &s->plan->devices->segments[segment];
   tn_device_talk t;
-  tn_status status =
-      wait_for(tn_lane_of(f, what->device), s->devices->marks[segment], s->plan->cost_ns, &t);
+  tn_status status = wait_for(f, what->device, s->devices->marks[segment], s->plan->cost_ns, &t);
   if (status) return queue_fail(f, segment, status, t.text);
   for (int32_t k = 0; k <= segment; k++) { /* the queue is in order: those before have ended, too */
     const tn_segment *one = &s->plan->devices->segments[k];
     if (one->device != what->device || !s->devices->marks[k]) continue;
     s->devices->marks[k] = 0;
+    s->devices->now->recordings[k].has_ended = true;
     status = sync(s, one, TN_WAY_DOWN);
     if (status) return queue_fail(f, k, status, "staging fails");
     stage(s, one, TN_WAY_DOWN);
@@ -138,7 +152,7 @@ void tn_lanes_drain(tn_frame *f) {
   for (uint32_t k = 0; f->lanes && k < f->planner->n_devices; k++) {
     struct tn_lane *lane = &f->lanes[k];
     if (lane->ended == lane->mark || atomic_load(&lane->device->hangs)) continue;
-    (void)wait_for(lane, lane->mark, 0, &t);
+    (void)wait_for(f, k + 1, lane->mark, 0, &t);
   }
   for (int32_t k = 0; k < f->now->plan->devices->n_segments; k++) f->now->devices->marks[k] = 0;
 }

@@ -115,6 +115,9 @@ says 0 fault=lost@12 \
 " demand; the model runs again without it" \
   --device shadow --fallback warn --repeat 20
 says 0 fault=lost@12 "$answer" --device shadow --fallback warn --repeat 20
+says 3 fault=hang@9 \
+  "tenon: error: device 'shadow:0' is lost, segment 1 of 1, *: it has not ended after 120 s" \
+  --device shadow --repeat 20 # the first run of a program may compile it
 says 3 fault=hang@12 \
   "tenon: error: device 'shadow:0' is lost, segment 1 of 1, *: it has not ended after 10 s" \
   --device shadow --repeat 20
