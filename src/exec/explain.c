@@ -2,9 +2,10 @@
  * element-wise steps that run on its ranges and by those of its subgraphs as they last ran; then
  * the part that is planned at run time. */
 #include "base/abi.h"
-#include "device/device.h"
+#include "exec/device_frame.h"
 #include "exec/model.h"
 #include "exec/session.h"
+#include "plan/memory/arrange.h"
 
 typedef struct tn_walk {
   int32_t n;           /* steps seen */
@@ -46,6 +47,17 @@ static void add_plan(tn_plan_info *sum, const tn_plan *plan) {
   sum->flops += plan->flops;
 }
 
+/* What lies in buffers of the caller's is not copied. */
+static void leave_out_placed(tn_plan_info *sum, const tn_setup *s) {
+  if (!s->devices || !s->devices->now) return;
+  for (int32_t k = 0; k < s->plan->n_steps; k++) {
+    if (!s->devices->now->to[k]) continue;
+    const tn_step *step = &s->plan->steps[k];
+    *(step->device->way == TN_WAY_UP ? &sum->up_bytes : &sum->down_bytes) -=
+        tn_transfer_bytes(&s->plan->slots[step->node->node.outputs[0]]);
+  }
+}
+
 static bool walk_frame(tn_walk *w, const tn_frame *f, uint32_t depth);
 
 static bool walk_task(tn_walk *w, tn_task *task, uint32_t depth) {
@@ -64,6 +76,7 @@ static bool walk_frame(tn_walk *w, const tn_frame *f, uint32_t depth) {
   const tn_setup *s = f->now;
   if (!s) return false;
   add_plan(&w->sum, s->plan);
+  leave_out_placed(&w->sum, s);
   for (int32_t k = 0; k < s->plan->n_steps; k++)
     if (walk_task(w, &s->tasks[k], depth)) return true;
   return s->continuation && walk_frame(w, s->continuation, depth + 1);

@@ -104,4 +104,9 @@ tn_status tn_arrange_steps(tn_arrangement *r);
 tn_status tn_arrange_want_packed(tn_arrangement *r, int32_t node, tn_step *step);
 tn_status tn_arrange_prepare(tn_arrangement *r);
 
+/* Staging for a transfer that writes this slot. */
+static inline uint64_t tn_transfer_bytes(const tn_slot *slot) {
+  return tn_round_up((uint64_t)tn_max_i64(tn_storage_bytes(slot->type), 0), TN_ARENA_ALIGN);
+}
+
 #endif

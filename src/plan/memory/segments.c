@@ -92,10 +92,6 @@ static const tn_slot *slot_of(const tn_plan *plan, const int32_t *slots, uint32_
   return slots[k] < 0 ? NULL : &plan->slots[slots[k]];
 }
 
-static uint64_t slot_bytes(const tn_slot *slot) {
-  return tn_round_up((uint64_t)tn_max_i64(tn_storage_bytes(slot->type), 0), TN_ARENA_ALIGN);
-}
-
 static void place_transfer(tn_plan *plan, const tn_step *step) {
   tn_device_step *d = step->device;
   tn_device_plan *devices = plan->devices;
@@ -104,7 +100,7 @@ static void place_transfer(tn_plan *plan, const tn_step *step) {
   d->way = to->device ? TN_WAY_UP : TN_WAY_DOWN;
   uint64_t *bytes = (d->way == TN_WAY_UP ? devices->up_bytes : devices->down_bytes) + d->device - 1;
   d->staging_offset = *bytes;
-  *bytes += slot_bytes(to);
+  *bytes += tn_transfer_bytes(to);
 }
 
 static int32_t root_of(const tn_plan *plan, int32_t slot) {
