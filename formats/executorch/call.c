@@ -81,9 +81,13 @@ static const struct renamed *find_rename(const char *op) {
   return NULL;
 }
 
-/* "IntList_out": "IntList"; "out": "". */
+/* "IntList_out": "IntList"; "out": "", of tensors; "out_mode": "Tensor_mode". */
 static void strip_out(const char *overload, char *out, size_t size) {
   size_t n = strlen(overload);
+  if (!strncmp(overload, "out_", 4)) {
+    snprintf(out, size, "Tensor%s", overload + 3);
+    return;
+  }
   if (n >= 3 && !strcmp(overload + n - 3, "out")) n -= 3;
   if (n && n != strlen(overload) && overload[n - 1] == '_') n--;
   snprintf(out, size, "%.*s", (int)n, overload);

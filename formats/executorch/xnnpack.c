@@ -296,22 +296,6 @@ static tn_status open_payload(xnn_part *x, pte_span p) {
   return xnn_status(x);
 }
 
-static int by_number(const void *a, const void *b) {
-  const int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
-  return (left > right) - (left < right);
-}
-
-/* Ids of inputs or outputs in order, which is that of the call's arguments. */
-static tn_status border(xnn_part *x, uint32_t field, int64_t **out, uint64_t *out_n) {
-  const tn_flat_vector list = tn_flat_vec(&x->graph, field, 4);
-  *out_n = list.n;
-  *out = tn_arena_alloc(&x->r->arena, (list.n + 1) * sizeof **out);
-  if (!*out) return pte_no_memory(x->r);
-  for (uint64_t k = 0; k < list.n; k++) (*out)[k] = tn_flat_int_at(&list, k);
-  qsort(*out, (size_t)list.n, sizeof **out, by_number);
-  return xnn_status(x);
-}
-
 static tn_status read_nodes(xnn_part *x) {
   tn_status s = TN_OK;
   for (uint64_t k = 0; k < x->nodes.n && !s; k++) {
@@ -327,26 +311,41 @@ static tn_status read_nodes(xnn_part *x) {
   return s;
 }
 
-static tn_status read_part(xnn_part *x, const tn_flat_vector *args) {
-  pte_reader *r = x->r;
-  int64_t *in, *out;
-  uint64_t n_in, n_out;
-  xnn_value *v;
-  tn_status s = read_values(x);
-  if (!s) s = border(x, XNN_INPUTS, &in, &n_in);
-  if (!s) s = border(x, XNN_OUTPUTS, &out, &n_out);
-  if (!s && n_in + n_out != args->n)
-    s = xnn_fail(x, TN_ERR_INVALID, x->graph.at, "takes %llu values and is called with %llu",
-                 (unsigned long long)(n_in + n_out), (unsigned long long)args->n);
-  for (uint64_t k = 0; !s && k < n_in; k++) {
-    s = xnn_value_of(x, in[k], &v);
-    if (!s) s = pte_id(r, tn_flat_int_at(args, k), &v->id);
+/* An input or output of the graph, and the argument of the call that it is: its external id. */
+static tn_status at_border(xnn_part *x, const tn_flat_vector *list, uint64_t k,
+                           const tn_flat_vector *args, xnn_value **out, int64_t *out_arg) {
+  tn_status s = xnn_value_of(x, tn_flat_int_at(list, k), out);
+  const int64_t at = s ? 0 : tn_flat_uint(&(*out)->tensor, XTENSOR_EXTERNAL, 4, 0);
+  if (!s) s = xnn_status(x);
+  if (!s && (uint64_t)at >= args->n)
+    s = xnn_fail(x, TN_ERR_INVALID, (*out)->tensor.at, "is argument %lld of a call that has %llu",
+                 (long long)at, (unsigned long long)args->n);
+  if (!s) *out_arg = tn_flat_int_at(args, (uint64_t)at);
+  return s;
+}
+
+static tn_status read_inputs(xnn_part *x, const tn_flat_vector *list, const tn_flat_vector *args) {
+  tn_status s = TN_OK;
+  for (uint64_t k = 0; !s && k < list->n; k++) {
+    xnn_value *v;
+    int64_t arg;
+    s = at_border(x, list, k, args, &v, &arg);
+    if (!s) s = pte_id(x->r, arg, &v->id);
   }
-  if (!s) s = read_nodes(x);
-  for (uint64_t k = 0; !s && k < n_out; k++) {
-    pte_value *to = pte_get(r, tn_flat_int_at(args, n_in + k));
+  return s;
+}
+
+static tn_status write_outputs(xnn_part *x, const tn_flat_vector *list,
+                               const tn_flat_vector *args) {
+  pte_reader *r = x->r;
+  tn_status s = TN_OK;
+  for (uint64_t k = 0; !s && k < list->n; k++) {
+    xnn_value *v;
+    int64_t arg;
     int32_t id = TN_NO_ID;
-    s = to ? xnn_value_of(x, out[k], &v) : TN_ERR_INVALID;
+    s = at_border(x, list, k, args, &v, &arg);
+    pte_value *to = s ? NULL : pte_get(r, arg);
+    if (!s && !to) s = TN_ERR_INVALID;
     if (!s && v->id == TN_NO_ID) s = make_constant(x, v);
     if (!s) s = pte_new(r, to, &id);
     if (!s) s = pte_add_node(r, "Identity", &v->id, 1, &id, 1, NULL, 0);
@@ -354,6 +353,19 @@ static tn_status read_part(xnn_part *x, const tn_flat_vector *args) {
     if (!s) s = pte_write(r, to, id);
   }
   return s;
+}
+
+static tn_status read_part(xnn_part *x, const tn_flat_vector *args) {
+  tn_status s = read_values(x);
+  const tn_flat_vector in = tn_flat_vec(&x->graph, XNN_INPUTS, 4),
+                       out = tn_flat_vec(&x->graph, XNN_OUTPUTS, 4);
+  if (!s) s = xnn_status(x);
+  if (!s && in.n + out.n != args->n)
+    s = xnn_fail(x, TN_ERR_INVALID, x->graph.at, "takes %llu values and is called with %llu",
+                 (unsigned long long)(in.n + out.n), (unsigned long long)args->n);
+  if (!s) s = read_inputs(x, &in, args);
+  if (!s) s = read_nodes(x);
+  return s ? s : write_outputs(x, &out, args);
 }
 
 tn_status xnn_read(pte_reader *r, pte_span payload, const tn_flat_vector *args) {

@@ -1,5 +1,6 @@
 /* Nodes of XNNPACK. Images are NHWC there: windows stand between Transposes, which the planner
  * moves to where they cost least. */
+#include "tenon/kit/element.h"
 #include "xnnpack.h"
 
 #include <math.h>
@@ -44,12 +45,18 @@ static tn_status list_of(xnn_part *x, const tn_flat_table *t, uint32_t index, in
   return xnn_status(x);
 }
 
-static tn_status clip(xnn_part *x, float low, float high, int32_t *io) {
+static tn_status number_of(xnn_part *x, uint32_t dtype, float number, int32_t *out) {
+  float data = 0;
+  tn_store_f64(dtype, &data, 0, number);
+  const tn_tensor t = tn_tensor_make(dtype, 0, NULL, &data);
+  return xnn_constant(x, &t, out);
+}
+
+/* dtype: what is computed in. */
+static tn_status clip(xnn_part *x, uint32_t dtype, float low, float high, int32_t *io) {
   int32_t in[3] = {*io, TN_NO_ID, TN_NO_ID};
-  const tn_tensor lo = tn_tensor_make(TN_F32, 0, NULL, &low),
-                  hi = tn_tensor_make(TN_F32, 0, NULL, &high);
-  tn_status s = low > -INFINITY ? xnn_constant(x, &lo, &in[1]) : TN_OK;
-  if (!s && high < INFINITY) s = xnn_constant(x, &hi, &in[2]);
+  tn_status s = low > -INFINITY ? number_of(x, dtype, low, &in[1]) : TN_OK;
+  if (!s && high < INFINITY) s = number_of(x, dtype, high, &in[2]);
   if (!s && low <= -INFINITY && high >= INFINITY) return TN_OK;
   return s ? s : xnn_emit(x, "Clip", in, 3, NULL, 0, io);
 }
@@ -57,7 +64,9 @@ static tn_status clip(xnn_part *x, float low, float high, int32_t *io) {
 /* The result as the value `id`, within the node's range. */
 static tn_status finish(xnn_part *x, const tn_flat_table *range, int64_t id, int32_t made) {
   const float low = (float)tn_flat_float(range, 0, 0), high = (float)tn_flat_float(range, 1, 0);
-  tn_status s = range->at ? clip(x, low, high, &made) : TN_OK;
+  xnn_value *v;
+  tn_status s = xnn_value_of(x, id, &v);
+  if (!s && range->at) s = clip(x, v->quant_kind ? TN_F32 : v->type.dtype, low, high, &made);
   return s ? s : xnn_output(x, id, made);
 }
 

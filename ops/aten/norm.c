@@ -119,18 +119,37 @@ tn_status aten_rms_norm(const tn_call *call, tn_graph *graph, int32_t node) {
   return tn_low_done(&l, tn_low_emit(&l, "RMSNormalization", in, 2, attrs, 2));
 }
 
+/* Of each image and group: the mean, and 1 / sqrt(variance + eps). */
+static void group_statistics(const tn_lowering *l, int64_t groups, double eps, int32_t out[2]) {
+  const tn_tensor *x = tn_low_type(l, 0);
+  const int64_t shape[] = {x->shape[0], groups, 0}, last = 2;
+  int64_t rows[] = {shape[0], groups, x->shape[1] / groups};
+  for (int32_t k = 2; k < x->rank; k++) rows[2] *= x->shape[k];
+  const int32_t row = tn_low_reshape(l, tn_low_in(l, 0), 3, rows),
+                mean = at_reduce(l, "ReduceMean", row, &last, 1, true),
+                from = tn_low_2(l, "Sub", row, mean),
+                variance =
+                    at_reduce(l, "ReduceMean", tn_low_2(l, "Mul", from, from), &last, 1, false),
+                safe = tn_low_2(l, "Add", variance, tn_low_number(l, x->dtype, eps));
+  out[0] = tn_low_reshape(l, mean, 2, shape);
+  out[1] = tn_low_1(l, "Reciprocal", tn_low_1(l, "Sqrt", safe));
+}
+
 tn_status aten_group_norm(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering l = tn_low_open(call, graph, node);
   const tn_tensor *x = tn_low_type(&l, 0);
   const int64_t groups = tn_low_int(&l, at_has(&l, "group") ? "group" : "num_groups", 1);
   if (x->rank < 2 || groups < 1 || x->shape[1] % groups)
     return at_fail(&l, TN_ERR_SHAPE, "the groups do not divide the channels");
-  if (tn_low_node(&l)->n_outputs > 1) return tn_low_unsupported(&l, "its mean and rstd");
-  const tn_attr attrs[] = {tn_attr_float("epsilon", tn_low_float(&l, "eps", 1e-5)),
-                           tn_attr_int("num_groups", groups)};
+  const double eps = tn_low_float(&l, "eps", 1e-5);
+  const tn_attr attrs[] = {tn_attr_float("epsilon", eps), tn_attr_int("num_groups", groups)};
   const int32_t in[] = {tn_low_in(&l, 0), or_constant(&l, 1, x->dtype, 1, 1, &x->shape[1]),
                         or_constant(&l, 2, x->dtype, 0, 1, &x->shape[1])};
-  return tn_low_done(&l, tn_low_emit(&l, "GroupNormalization", in, 3, attrs, 2));
+  const int32_t y = tn_low_emit(&l, "GroupNormalization", in, 3, attrs, 2);
+  if (tn_low_node(&l)->n_outputs < 2) return tn_low_done(&l, y);
+  int32_t out[3] = {y};
+  group_statistics(&l, groups, eps, out + 1);
+  return tn_low_done_many(&l, out, tn_low_node(&l)->n_outputs);
 }
 
 /* v (g / |v|) */

@@ -87,6 +87,24 @@ class Open(torch.nn.Module):
         return y.reshape(y.shape[0] * 3) + x.shape[0]
 
 
+class Swapped(torch.nn.Module):
+    """Parts whose nodes use the arguments of the call in another order."""
+
+    def forward(self, x, y):
+        return torch.relu(y) - x, x.half().clamp(-0.5, 0.5)
+
+
+class Modes(torch.nn.Module):
+    """An overload that is called otherwise with a destination, and results that nobody reads."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm = torch.nn.GroupNorm(2, 4)
+
+    def forward(self, x, n):
+        return self.norm(x), torch.div(n, 3, rounding_mode="floor"), n // (n - 5)
+
+
 def write(path, name, module, inputs, dynamic=None, xnnpack=False):
     """inputs: a list, each a tuple: runs of one method, one after the other."""
     case = path / name
@@ -119,6 +137,8 @@ def main():
     write(path, "open", Open(), [(torch.randn(3, 4),), (torch.randn(5, 4),)], sizes)
     write(path, "flat", Flat(), [(torch.randn(2, 3, 2),)])
     write(path, "xnnpack", Net(), [(image,)], xnnpack=True)
+    write(path, "swapped", Swapped(), [(torch.randn(2, 3), torch.randn(2, 3))], xnnpack=True)
+    write(path, "modes", Modes(), [(torch.randn(2, 4, 3), torch.tensor([7, -7, 9]))])
 
 
 if __name__ == "__main__":

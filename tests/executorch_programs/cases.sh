@@ -7,7 +7,7 @@ fail() {
   status=1
 }
 out=$("$tenon" test "$folder") || fail "tenon test: exit status $?"
-grep -q '^8 passed, 0 failed, 0 skipped$' <<<"$out" || fail "unexpected: $out"
+grep -q '^10 passed, 0 failed, 0 skipped$' <<<"$out" || fail "unexpected: $out"
 # a program that answers something else is a failure
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
