@@ -20,6 +20,7 @@
 #include <stdalign.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <unistd.h>
 
 #include "base/cpu.h"
 #include "base/park.h"
@@ -58,7 +59,7 @@ struct tn_pool {
   alignas(64) const tn_allocator *a;
   uint64_t spin_ns;
   int32_t n_workers, n_slots; /* without the caller */
-  bool is_lost;
+  int64_t process;            /* that has the workers */
   tn_park park;
   worker workers[]; /* the first is the caller: no thread of the pool's */
 };
@@ -260,6 +261,7 @@ tn_status tn_pool_create(const tn_allocator *a, int32_t n_threads, tn_pool **out
   if (!pool) return TN_ERR_MEMORY;
   pool->a = a;
   pool->n_slots = n_threads - 1;
+  pool->process = (int64_t)getpid();
   pool->spin_ns = n_threads <= tn_cpu_cores() ? SPIN_NS : 0;
   if (tn_park_init(&pool->park)) {
     tn_free(a, pool, pool_bytes(pool->n_slots));
@@ -270,16 +272,20 @@ tn_status tn_pool_create(const tn_allocator *a, int32_t n_threads, tn_pool **out
   return TN_OK;
 }
 
+/* In the child of a fork there are none of its workers. */
+static bool is_lost(const tn_pool *pool) { return pool->process != (int64_t)getpid(); }
+
 void tn_pool_lose(tn_pool *pool) {
-  if (pool) pool->n_workers = 0, pool->is_lost = true;
+  if (pool && is_lost(pool)) pool->n_workers = 0;
 }
 
 void tn_pool_destroy(tn_pool *pool) {
   if (!pool) return;
+  tn_pool_lose(pool);
   atomic_store(&pool->stop, true);
   announce(pool);
   wake(pool, atomic_fetch_add(&pool->n_asleep, 0), pool->n_workers);
   for (int32_t i = 1; i <= pool->n_workers; i++) pthread_join(pool->workers[i].thread, NULL);
-  if (!pool->is_lost) tn_park_destroy(&pool->park); /* whose waiters are those of the parent */
+  if (!is_lost(pool)) tn_park_destroy(&pool->park); /* whose waiters are those of the parent */
   tn_free(pool->a, pool, pool_bytes(pool->n_slots));
 }

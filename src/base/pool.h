@@ -20,8 +20,9 @@ typedef void (*tn_pool_fn)(void *arg, int64_t begin, int64_t end, uint32_t worke
 /* n_threads counts the caller: n_threads - 1 workers are made. Fewer may be had; that is no error.
  * 0: as many as tn_cpu_cores(); below: TN_ERR_INVALID. */
 tn_status tn_pool_create(const tn_allocator *a, int32_t n_threads, tn_pool **out_pool);
-void tn_pool_destroy(tn_pool *pool); /* no job may be running */
-/* In the child of a fork, which has none of the workers: from here on callers are alone. */
+void tn_pool_destroy(tn_pool *pool); /* no job may be running; in the child of a fork, too */
+/* In the child of a fork, which has none of the workers, callers are alone from here on; in the
+ * process that made the pool nothing happens. */
 void tn_pool_lose(tn_pool *pool);
 /* Worker ids are 0 .. this-1; the caller of tn_pool_run is 0. 1 for NULL. */
 int32_t tn_pool_n_threads(const tn_pool *pool);

@@ -5,8 +5,11 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <pthread.h>
 
@@ -216,11 +219,39 @@ static void memory(void **state) {
   job_free(j);
 }
 
+/* The child of a fork has no workers: it runs jobs alone, once it knows, and destroys the pool
+ * without waiting for anybody. In the process itself nothing is lost. */
+static void forked(void **state) {
+  (void)state;
+  job *j = job_make();
+  for (int knows = 0; knows < 2; knows++) {
+    tn_pool *pool = NULL;
+    int code = -1;
+    assert_int_equal(tn_pool_create(tn_default_allocator(), 3, &pool), TN_OK);
+    assert_int_equal(job_check(j, pool, 100, 1), 0);
+    const pid_t child = fork();
+    if (!child) {
+      alarm(20);
+      if (knows) tn_pool_lose(pool);
+      const bool ok = !knows || !job_check(j, pool, 100, 1);
+      tn_pool_destroy(pool);
+      _exit(ok ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &code, 0), child);
+    assert_int_equal(code, 0);
+    tn_pool_lose(pool);
+    assert_int_equal(tn_pool_n_threads(pool), 3);
+    assert_int_equal(job_check(j, pool, 100, 1), 0);
+    tn_pool_destroy(pool);
+  }
+  job_free(j);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_item_once), cmocka_unit_test(many_jobs),
       cmocka_unit_test(four_callers),    cmocka_unit_test(workers_help),
-      cmocka_unit_test(memory),
+      cmocka_unit_test(memory),          cmocka_unit_test(forked),
   };
   return cmocka_run_group_tests_name("base_pool", tests, NULL, NULL);
 }
