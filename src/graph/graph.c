@@ -143,6 +143,27 @@ static bool attr_ok(const tn_graph *g, const tn_attr *a) {
          graphs_ok(g, a);
 }
 
+/* No output has a source already, nor stands there twice: each gets one while they are looked
+ * through. */
+static tn_status check_outputs(tn_graph *g, const tn_node *n) {
+  const char *rule = NULL;
+  tn_status s = TN_OK;
+  uint32_t k = 0;
+  for (; k < n->n_outputs && !s; k++) {
+    const int32_t v = n->outputs[k];
+    tn_value *value = v >= 0 && value_id_ok(g, v) ? tn_graph_val(g, v) : NULL;
+    if (!value_id_ok(g, v))
+      s = TN_ERR_INVALID, rule = "add_node: an output is no value of the graph";
+    else if (value && (value->producer >= 0 || value->flags & (TN_VALUE_INPUT | TN_VALUE_CONST)))
+      s = TN_ERR_STATE, rule = "add_node: an output is made by something else too";
+    else if (value)
+      value->producer = INT32_MAX;
+  }
+  for (uint32_t j = 0; j < (s ? k - 1 : k); j++)
+    if (n->outputs[j] >= 0) tn_graph_val(g, n->outputs[j])->producer = TN_NO_ID;
+  return s ? tn_graph_refuse(g, s, rule) : TN_OK;
+}
+
 /* Checks pointers and ids, and that no output has a source already. */
 static tn_status check_new_node(tn_graph *g, const tn_node *n) {
   if (n && !TN_HAS(n, attrs))
@@ -159,18 +180,7 @@ static tn_status check_new_node(tn_graph *g, const tn_node *n) {
   for (uint32_t k = 0; k < n->n_inputs; k++)
     if (!value_id_ok(g, n->inputs[k]))
       return tn_graph_refuse(g, TN_ERR_INVALID, "add_node: an input is no value of the graph");
-  for (uint32_t k = 0; k < n->n_outputs; k++) {
-    int32_t v = n->outputs[k];
-    if (!value_id_ok(g, v))
-      return tn_graph_refuse(g, TN_ERR_INVALID, "add_node: an output is no value of the graph");
-    if (v < 0) continue;
-    const tn_value *value = tn_graph_val(g, v);
-    bool taken = value->producer >= 0 || value->flags & (TN_VALUE_INPUT | TN_VALUE_CONST);
-    for (uint32_t j = 0; j < k; j++) taken = taken || n->outputs[j] == v;
-    if (taken)
-      return tn_graph_refuse(g, TN_ERR_STATE, "add_node: an output is made by something else too");
-  }
-  return TN_OK;
+  return check_outputs(g, n);
 }
 
 /* The graphs among the attributes, numbered in the order of the attributes; the pass check
