@@ -115,14 +115,6 @@ static void copy_ordered(const pte_value *v, const int64_t *strides, const uint8
 
 /* ---- the constant ---- */
 
-static void *unconst(const uint8_t *p) {
-  union {
-    const uint8_t *in;
-    void *out;
-  } cast = {p};
-  return cast.out;
-}
-
 static tn_status find_elements(pte_reader *r, const pte_value *v, tn_tensor *data, bool *copy) {
   pte_span bytes;
   int64_t strides[TN_MAX_RANK];
@@ -139,7 +131,7 @@ static tn_status find_elements(pte_reader *r, const pte_value *v, tn_tensor *dat
   if (s || !n) return s;
   const int64_t width = size / n;
   const bool is_bool = data->dtype == TN_BOOL;
-  data->data = unconst(bytes.data);
+  data->data = tn_flat_data(bytes.data);
   *copy = (uintptr_t)bytes.data % (uint64_t)(width > 8 ? 8 : width) != 0;
   if (is_dense && !is_bool) return TN_OK;
   uint8_t *own = tn_arena_alloc(&r->arena, (uint64_t)size);

@@ -34,15 +34,7 @@ tn_status pte_status(const pte_reader *r) {
   return f->status ? pte_fail(r, f->status, f->at, "%s", f->text) : TN_OK;
 }
 
-const char *pte_text(pte_reader *r, tn_str text) {
-  bool ok = tn_utf8_valid(text.data, text.size);
-  for (int64_t k = 0; ok && k < text.size; k++) {
-    const unsigned char c = (unsigned char)text.data[k];
-    ok = c >= 0x20 && c != 0x7f;
-  }
-  return ok && text.size ? tn_arena_strn(&r->arena, text.data, text.size)
-                         : tn_arena_str(&r->arena, "");
-}
+const char *pte_text(pte_reader *r, tn_str text) { return tn_flat_name(&r->arena, text); }
 
 /* ---- segments ---- */
 

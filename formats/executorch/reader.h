@@ -85,7 +85,7 @@ tn_status pte_graph_fail(const pte_reader *r, int32_t status, const char *what);
 /* TN_OK, or what is wrong with the FlatBuffer so far. */
 tn_status pte_status(const pte_reader *r);
 tn_status pte_segment(const pte_reader *r, uint64_t index, pte_span *out);
-/* A zero-terminated copy of text that is printable; NULL: no memory, or it is not. */
+/* A zero-terminated copy of text, "" if it is not printable; NULL: no memory. */
 const char *pte_text(pte_reader *r, tn_str text);
 
 /* ---- value.c ---- */

@@ -176,14 +176,6 @@ static tn_status find_data(xnn_part *x, uint64_t index, pte_span *out) {
   return TN_OK;
 }
 
-static void *unconst(const uint8_t *p) {
-  union {
-    const uint8_t *in;
-    void *out;
-  } cast = {p};
-  return cast.out;
-}
-
 /* Bytes of the file as a constant. */
 static tn_status lend(xnn_part *x, pte_span bytes, tn_tensor type, int32_t *out) {
   pte_reader *r = x->r;
@@ -191,7 +183,7 @@ static tn_status lend(xnn_part *x, pte_span bytes, tn_tensor type, int32_t *out)
   if (size < 0 || (uint64_t)size > bytes.size)
     return xnn_fail(x, TN_ERR_INVALID, x->at, "a constant has %llu bytes where it needs %lld",
                     (unsigned long long)bytes.size, (long long)size);
-  type.data = size ? unconst(bytes.data) : NULL;
+  type.data = size ? tn_flat_data(bytes.data) : NULL;
   *out = r->api->value(r->g, NULL);
   const bool copy = (uintptr_t)bytes.data % 8 != 0;
   const tn_status s = *out < 0 ? *out : r->api->value_set_const(r->g, *out, &type, copy);

@@ -15,14 +15,6 @@ uint32_t mnn_dtype(int64_t type) {
   }
 }
 
-static void *unconst(const uint8_t *p) {
-  union {
-    const uint8_t *in;
-    void *out;
-  } cast = {p};
-  return cast.out;
-}
-
 static int32_t set_const(mnn_reader *r, int32_t id, const tn_tensor *data, bool copy) {
   if (id == TN_NO_ID || r->status) return TN_NO_ID;
   const tn_status s = r->api->value_set_const(r->g, id, data, copy);
@@ -39,7 +31,7 @@ int32_t mnn_constant(mnn_reader *r, int32_t id, const tn_flat_vector *v, const t
                          (unsigned long long)(v->n * v->width), (long long)size);
     return TN_NO_ID;
   }
-  data.data = unconst(tn_flat_bytes(v));
+  data.data = tn_flat_data(tn_flat_bytes(v));
   return set_const(r, id, &data, (uintptr_t)data.data % v->width != 0);
 }
 

@@ -33,14 +33,7 @@ tn_status mnn_status(const mnn_reader *r) {
   return f->status ? mnn_fail(&there, f->status, "%s", f->text) : TN_OK;
 }
 
-static const char *text_of(mnn_reader *r, tn_str text) {
-  bool ok = tn_utf8_valid(text.data, text.size);
-  for (int64_t k = 0; ok && k < text.size; k++) {
-    const unsigned char c = (unsigned char)text.data[k];
-    ok = c >= 0x20 && c != 0x7f;
-  }
-  return tn_arena_strn(&r->arena, ok && text.size ? text.data : "", ok ? text.size : 0);
-}
+static const char *text_of(mnn_reader *r, tn_str text) { return tn_flat_name(&r->arena, text); }
 
 /* ---- values ---- */
 

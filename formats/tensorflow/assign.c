@@ -274,30 +274,31 @@ tn_status tf_assign_function(tf_env *e) {
   return s;
 }
 
-typedef struct reach {
-  uint8_t *reached;
-  TN_VEC(int32_t) list;
-} reach;
+tn_status tf_go_to(tf_reader *r, tf_reach *to, int32_t node) {
+  if (node < 0 || to->reached[node]) return TN_OK;
+  to->reached[node] = 1;
+  return tn_vec_push(&r->allocator, &to->list, node) ? tf_no_memory(r) : TN_OK;
+}
 
-static tn_status go_to(tf_env *e, reach *w, int32_t node) {
-  if (node < 0 || w->reached[node]) return TN_OK;
-  w->reached[node] = 1;
-  return tn_vec_push(&e->r->allocator, &w->list, node) ? tf_no_memory(e->r) : TN_OK;
+tn_status tf_go_to_sources(tf_reader *r, tf_reach *to, const tf_node *n) {
+  tn_status s = TN_OK;
+  for (uint32_t k = 0; k < n->n_in && !s; k++) s = tf_go_to(r, to, n->in[k].node);
+  for (uint32_t k = 0; k < n->n_controls && !s; k++) s = tf_go_to(r, to, n->controls[k]);
+  return s;
 }
 
 tn_status tf_assign_graph(tf_env *e, const uint8_t *is_output) {
   const tf_body *b = e->body;
-  reach w = {.reached = tn_arena_alloc(&e->r->arena, (uint64_t)b->n + 1)};
+  tf_reach w = {.reached = tn_arena_alloc(&e->r->arena, (uint64_t)b->n + 1)};
   tn_status s = w.reached ? TN_OK : tf_no_memory(e->r);
   for (int32_t k = 0; k < b->n && !s; k++)
-    if (is_output[k]) s = go_to(e, &w, k);
+    if (is_output[k]) s = tf_go_to(e->r, &w, k);
   while (w.list.n && !s) {
     const int32_t node = w.list.data[--w.list.n];
     const tf_node *n = &b->nodes[node];
     if (is_input(e, n)) continue;
     s = look_at(e, node);
-    for (uint32_t k = 0; k < n->n_in && !s; k++) s = go_to(e, &w, n->in[k].node);
-    for (uint32_t k = 0; k < n->n_controls && !s; k++) s = go_to(e, &w, n->controls[k]);
+    if (!s) s = tf_go_to_sources(e->r, &w, n);
   }
   tn_vec_free(&e->r->allocator, &w.list);
   return s;

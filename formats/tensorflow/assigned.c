@@ -57,18 +57,7 @@ static tn_status in_function(search *w, const char *name, const tf_body *outer,
 
 /* ---- signatures ---- */
 
-typedef struct reach {
-  uint8_t *reached;
-  TN_VEC(int32_t) list;
-} reach;
-
-static tn_status go_to(tf_reader *r, reach *to, int32_t node) {
-  if (node < 0 || to->reached[node]) return TN_OK;
-  to->reached[node] = 1;
-  return tn_vec_push(&r->allocator, &to->list, node) ? tf_no_memory(r) : TN_OK;
-}
-
-static tn_status go_to_outputs(tf_reader *r, const tn_proto_message *signature, reach *to) {
+static tn_status go_to_outputs(tf_reader *r, const tn_proto_message *signature, tf_reach *to) {
   tn_status s = TN_OK;
   for (const tn_proto_value *v = NULL; !s && (v = tn_proto_next(signature, "outputs", v));) {
     tn_str name = tn_proto_str(tn_proto_sub(v->message, "value"), "name");
@@ -76,7 +65,7 @@ static tn_status go_to_outputs(tf_reader *r, const tn_proto_message *signature, 
     if (colon) name.size = colon - name.data;
     const char *text = tf_text(r, name);
     if (!text) return tf_no_memory(r);
-    s = go_to(r, to, (int32_t)tn_map_get(&r->main->names, text, -1));
+    s = tf_go_to(r, to, (int32_t)tn_map_get(&r->main->names, text, -1));
   }
   return s;
 }
@@ -84,7 +73,7 @@ static tn_status go_to_outputs(tf_reader *r, const tn_proto_message *signature, 
 tn_status tf_assigned_open(tf_reader *r) {
   const tf_body *b = r->main;
   search w = {.r = r};
-  reach to = {.reached = tn_arena_alloc(&r->arena, (uint64_t)b->n + 1)};
+  tf_reach to = {.reached = tn_arena_alloc(&r->arena, (uint64_t)b->n + 1)};
   tn_status s = to.reached ? TN_OK : tf_no_memory(r);
   for (const tn_proto_value *v = NULL; !s && (v = tn_proto_next(r->meta, "signature_def", v));) {
     const char *key = tf_text(r, tn_proto_str(v->message, "key"));
@@ -95,8 +84,7 @@ tn_status tf_assigned_open(tf_reader *r) {
   while (!s && to.list.n) {
     const tf_node *n = &b->nodes[to.list.data[--to.list.n]];
     s = in_node(&w, b, NULL, n);
-    for (uint32_t k = 0; k < n->n_in && !s; k++) s = go_to(r, &to, n->in[k].node);
-    for (uint32_t k = 0; k < n->n_controls && !s; k++) s = go_to(r, &to, n->controls[k]);
+    if (!s) s = tf_go_to_sources(r, &to, n);
   }
   tn_vec_free(&r->allocator, &to.list);
   return s;

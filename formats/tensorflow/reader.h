@@ -207,6 +207,13 @@ tn_status tf_variables_close(tf_reader *r);
 tn_status tf_assign_function(tf_env *e);
 tn_status tf_assign_graph(tf_env *e, const uint8_t *is_output);
 bool tf_assigns(const char *op);
+/* Nodes of a body that others need, by data or control: those on the list were not looked at. */
+typedef struct tf_reach {
+  uint8_t *reached;
+  TN_VEC(int32_t) list;
+} tf_reach;
+tn_status tf_go_to(tf_reader *r, tf_reach *to, int32_t node);
+tn_status tf_go_to_sources(tf_reader *r, tf_reach *to, const tf_node *n);
 /* Nodes behind the edges of control of this one that read or assign variables, and run before. */
 tn_status tf_run_before(tf_env *e, int32_t node, tf_edge_fn fn, void *ctx);
 

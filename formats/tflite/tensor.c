@@ -143,14 +143,6 @@ static tn_status open_buffer(const tflite_reader *r, uint64_t index, span *out) 
   return tflite_status(r);
 }
 
-static void *unconst(const uint8_t *p) {
-  union {
-    const uint8_t *in;
-    void *out;
-  } cast = {p};
-  return cast.out;
-}
-
 static uint32_t load_u32(const uint8_t *p) {
   uint32_t v;
   memcpy(&v, p, sizeof v);
@@ -214,7 +206,7 @@ static tn_status read_elements(tflite_subgraph *s, const tflite_tensor *t, span 
     return status ? status : set_const(s, t, &data, true);
   }
   const uint32_t bits = tn_dtype(data.dtype)->bits, width = bits <= 8 ? 1 : bits / 8;
-  data.data = unconst(bytes.p);
+  data.data = tn_flat_data(bytes.p);
   return set_const(s, t, &data, (uintptr_t)bytes.p % (width > 8 ? 8 : width) != 0);
 }
 

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "FlatBuffers are read as the little-endian numbers they are"
 #endif
@@ -208,4 +210,13 @@ double tn_flat_float_at(const tn_flat_vector *v, uint64_t index) {
   if (has(v, index) && v->width == 4)
     memcpy(&x, v->flat->data + v->at + index * v->width, sizeof x);
   return (double)x;
+}
+
+const char *tn_flat_name(tn_arena *arena, tn_str name) {
+  bool ok = name.size && tn_utf8_valid(name.data, name.size);
+  for (int64_t k = 0; ok && k < name.size; k++) {
+    const unsigned char c = (unsigned char)name.data[k];
+    ok = c >= 0x20 && c != 0x7f;
+  }
+  return ok ? tn_arena_strn(arena, name.data, name.size) : "";
 }

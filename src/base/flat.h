@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 
+#include "base/alloc.h"
 #include "tenon/plugin.h"
 
 typedef struct tn_flat {
@@ -69,5 +70,15 @@ double tn_flat_float_at(const tn_flat_vector *v, uint64_t index);
 static inline const uint8_t *tn_flat_bytes(const tn_flat_vector *v) {
   return v->at ? v->flat->data + v->at : NULL;
 }
+/* Bytes of the file as the data of a tensor, which nobody writes. */
+static inline void *tn_flat_data(const uint8_t *bytes) {
+  union {
+    const uint8_t *in;
+    void *out;
+  } cast = {bytes};
+  return cast.out;
+}
+/* A copy of a name; "" if it is not printable UTF-8. NULL: there is no memory. */
+const char *tn_flat_name(tn_arena *arena, tn_str name);
 
 #endif
