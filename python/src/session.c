@@ -218,6 +218,14 @@ static PyObject *assume_inputs(PyObject *object, PyObject *unused) {
   return done(object, status);
 }
 
+/* The array is the output: its memory, and as many dims of the same sizes. */
+static bool is_in(const tn_tensor *value, PyArrayObject *array) {
+  bool same = value->data == PyArray_DATA(array) && value->dtype == tp_dtype_of(array) &&
+              value->rank == PyArray_NDIM(array);
+  for (int32_t k = 0; same && k < value->rank; k++) same = value->shape[k] == PyArray_DIM(array, k);
+  return same;
+}
+
 static PyObject *one_output(tp_slot *s, int32_t k) {
   const tn_tensor *value = tn_session_output(s->session, k);
   PyObject *array = s->arrays[k];
@@ -230,9 +238,7 @@ static PyObject *one_output(tp_slot *s, int32_t k) {
     Py_INCREF(array);
     return array;
   }
-  const bool whole = array && value->data == PyArray_DATA((PyArrayObject *)array) &&
-                     tn_tensor_bytes(value) == PyArray_NBYTES((PyArrayObject *)array);
-  if (!whole) return tp_value(value);
+  if (!array || !is_in(value, (PyArrayObject *)array)) return tp_value(value);
   Py_INCREF(array);
   return array;
 }

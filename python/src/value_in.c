@@ -11,6 +11,43 @@
 static int take(tp_input *in, tn_runtime *runtime, const tn_tensor *declared, PyObject *object,
                 const tp_label *label, int depth);
 
+/* ---- whose array it is ---- */
+
+/* The kind that an exception has in common with what NumPy raises; NULL: it is of another kind. */
+static PyObject *kind_of(PyObject *error) {
+  PyObject *const kinds[] = {PyExc_OverflowError, PyExc_ValueError, PyExc_TypeError,
+                             PyExc_MemoryError};
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+    if (PyErr_GivenExceptionMatches(error, kinds[k])) return kinds[k];
+  return NULL;
+}
+
+/* What NumPy, or the object itself, says of it does not name the input. */
+static void name_error(const tp_label *label) {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  PyObject *kind = type ? kind_of(type) : NULL, *made = NULL, *none = NULL;
+  if (!kind || !value) {
+    PyErr_Restore(type, value, trace);
+    return;
+  }
+  if (trace) PyException_SetTraceback(value, trace);
+  Py_DECREF(type);
+  Py_XDECREF(trace);
+  PyErr_Format(kind, "%s '%s': %S", label->kind, label->name, value);
+  PyErr_Fetch(&type, &made, &none);
+  PyErr_NormalizeException(&type, &made, &none);
+  PyException_SetCause(made, value);
+  PyErr_Restore(type, made, none);
+}
+
+/* The array, or NULL with an exception that names the input. */
+static PyObject *named(PyObject *array, const tp_label *label) {
+  if (!array) name_error(label);
+  return array;
+}
+
 /* ---- strings ---- */
 
 /* Encoded, as an object of bytes; a new reference. */
@@ -87,7 +124,10 @@ static int take_numbers(tp_input *in, PyArrayObject *array, const tp_label *labe
     return -1;
   }
   PyArrayObject *ready = in_c_order(array);
-  if (!ready) return -1;
+  if (!ready) {
+    name_error(label);
+    return -1;
+  }
   if (tp_is_packed(in->tensor.dtype)) {
     const int status = take_packed(in, ready);
     Py_DECREF((PyObject *)ready);
@@ -126,6 +166,16 @@ static bool is_plain(PyObject *object) {
          PyBytes_Check(object);
 }
 
+/* NumPy before 2.0 lets whole numbers wrap around. False, without an exception, if they have. */
+static bool is_equal(PyObject *numbers, PyObject *result) {
+  PyObject *same = PyObject_RichCompare(numbers, result, Py_EQ);
+  PyObject *all = same ? PyObject_CallMethod(same, "all", NULL) : NULL;
+  const bool equal = all && PyObject_IsTrue(all) == 1;
+  Py_XDECREF(same);
+  Py_XDECREF(all);
+  return equal;
+}
+
 static PyObject *cast(PyArrayObject *array, uint32_t dtype, PyObject *object,
                       const tp_label *label) {
   const int number = tp_numpy_of(dtype);
@@ -134,19 +184,27 @@ static PyObject *cast(PyArrayObject *array, uint32_t dtype, PyObject *object,
   const bool loses = has_fraction && PyArray_SIZE(array) &&
                      (PyTypeNum_ISINTEGER(number) || PyTypeNum_ISBOOL(number) ||
                       (PyArray_ISCOMPLEX(array) && !PyTypeNum_ISCOMPLEX(number)));
-  if (!loses) /* from the numbers themselves, so that those out of range are seen */
-    return PyArray_FromAny(object, PyArray_DescrFromType(number), 0, 0, NPY_ARRAY_CARRAY_RO, NULL);
-  PyErr_Format(PyExc_TypeError, "%s '%s': is %s, which cannot hold these numbers", label->kind,
-               label->name, tn_dtype_name(dtype));
+  /* From the numbers themselves, so that those out of range are seen. */
+  PyObject *result = loses ? NULL
+                           : named(PyArray_FromAny(object, PyArray_DescrFromType(number), 0, 0,
+                                                   NPY_ARRAY_CARRAY_RO, NULL),
+                                   label);
+  const bool whole = PyArray_ISINTEGER(array) && PyTypeNum_ISINTEGER(number);
+  if (!loses && (!result || !whole || is_equal((PyObject *)array, result))) return result;
+  Py_XDECREF(result);
+  if (!PyErr_Occurred())
+    PyErr_Format(PyExc_TypeError, "%s '%s': is %s, which cannot hold these numbers", label->kind,
+                 label->name, tn_dtype_name(dtype));
   return NULL;
 }
 
 /* Numbers, strings and lists of them, which have no dtype of their own. */
 static PyObject *plain_array(PyObject *object, uint32_t dtype, const tp_label *label) {
   if (dtype == TN_STRING)
-    return PyArray_FromAny(object, PyArray_DescrFromType(NPY_OBJECT), 0, 0, NPY_ARRAY_CARRAY_RO,
-                           NULL);
-  PyObject *array = PyArray_FromAny(object, NULL, 0, 0, NPY_ARRAY_CARRAY_RO, NULL);
+    return named(
+        PyArray_FromAny(object, PyArray_DescrFromType(NPY_OBJECT), 0, 0, NPY_ARRAY_CARRAY_RO, NULL),
+        label);
+  PyObject *array = named(PyArray_FromAny(object, NULL, 0, 0, NPY_ARRAY_CARRAY_RO, NULL), label);
   if (!array || dtype == TN_NONE) return array;
   if (PyArray_TYPE((PyArrayObject *)array) == NPY_OBJECT) {
     Py_DECREF(array);
@@ -166,8 +224,8 @@ static PyObject *to_array(PyObject *object, const tn_tensor *declared, const tp_
   }
   if (is_plain(object)) return plain_array(object, declared->dtype, label);
   if (!PyArray_CheckScalar(object) && PyObject_HasAttrString(object, "__dlpack__"))
-    return tp_from_dlpack(object);
-  return PyArray_FromAny(object, NULL, 0, 0, 0, NULL);
+    return named(tp_from_dlpack(object), label);
+  return named(PyArray_FromAny(object, NULL, 0, 0, 0, NULL), label);
 }
 
 /* ---- lists ---- */

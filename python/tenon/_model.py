@@ -1,6 +1,7 @@
 """Models: loading, looking at, calling."""
 
 import os
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -215,13 +216,18 @@ def load(
     """
     if model is None:
         raise TypeError("load: model is None, not a path, bytes or an onnx.ModelProto")
+    texts = {"format": format, "entry": entry, "precision": precision, "fallback": fallback}
+    for name, value in texts.items():
+        if value is not None and not isinstance(value, str):
+            raise TypeError(f"load: {name} must be a str, not {value!r}")
+    if not isinstance(device, (str, Iterable)):
+        raise TypeError(f"load: device must be a str or several, not {device!r}")
     if runtime is None:
         runtime = shared(threads, plugins, pins)
     elif threads or plugins or pins:
         raise TypeError("load: threads, plugins and pins are those of the runtime that is given")
-    how = {"format": format, "flags": 0 if optimize else _NO_OPTIMIZE, "precision": precision}
+    how = {**texts, "flags": 0 if optimize else _NO_OPTIMIZE}
     how["devices"] = [device] if isinstance(device, str) else list(device)
-    how["fallback"], how["entry"] = fallback, entry
     if hasattr(model, "SerializeToString"):
         model, how["format"] = model.SerializeToString(), "onnx"
     if isinstance(model, (bytes, bytearray, memoryview)):
