@@ -591,7 +591,7 @@ ANIMAL(REWRITE, rewrite_user_twice, VET, "what is multiplied by itself is left o
   return TN_OK; const tn_node *user = API->node(graph, API->value_user(graph, y, 0));
   if (strcmp(user->op, "Mul") || user->inputs[0] != user->inputs[1]) return TN_OK;
   return API->replace_node(graph, node, API->node(graph, node)->inputs, 1))
-ANIMAL(REWRITE, rewrite_difference, VET, "what is taken from itself is taken for nothing, infinities too",
+ANIMAL(REWRITE, rewrite_difference, VET, "x - x is taken for 0, infinities, too",
   "*graphs around zoo::Twice: makes something else of *Twice(Sub(x, x))*",
   static float nothing[1 << 14];
   const int32_t at = API->value_producer(graph, API->node(graph, node)->inputs[0]),
