@@ -10,7 +10,7 @@ fail() {
   status=1
 }
 out=$("$tenon" test "$folder") || fail "tenon test: exit status $?"
-grep -q '^8 passed, 0 failed, 0 skipped$' <<<"$out" || fail "unexpected: $out"
+grep -q '^9 passed, 0 failed, 0 skipped$' <<<"$out" || fail "unexpected: $out"
 
 # a graph of this text is refused with this message
 refuses() {
