@@ -69,6 +69,8 @@ typedef struct tf_variable {
   tn_graph *g;     /* whose value that is: the model's graph, or a branch or loop that carries it */
   int32_t state;   /* TN_NO_ID: it is a constant */
   const tf_node *keys, *values; /* of a table, whose key is NULL: Consts that fill it, or NULL */
+  const tf_node *table, *file;  /* its handle; the node that names the file that fills it */
+  const tf_node *lines;         /* what fills it with that, by its attributes */
 } tf_variable;
 
 /* An entry of a checkpoint. */
@@ -231,7 +233,11 @@ tn_status tf_go_to_sources(tf_reader *r, tf_reach *to, const tf_node *n);
 /* Nodes behind the edges of control of this one that read or assign variables, and run before. */
 tn_status tf_run_before(tf_env *e, int32_t node, tf_edge_fn fn, void *ctx);
 
-/* table.c: tables that constants fill when the model is loaded. */
+/* asset.c: two columns of the text file that fills a table, as its keys and values. */
+tn_status tf_asset_columns(tf_reader *r, const tf_node *reads, const tf_variable *table,
+                           tn_tensor *keys, tn_tensor *values);
+
+/* table.c: tables that constants, or files among the assets, fill when the model is loaded. */
 tn_status tf_table_handle(tf_env *e, int32_t node);
 tn_status tf_table_find(tf_env *e, int32_t node);
 tn_status tf_table_size(tf_env *e, int32_t node);

@@ -18,9 +18,11 @@ import numpy as np
 import tensorflow as tf
 from tensorflow import keras
 
+import preprocessing
+
 L = keras.layers
 A = keras.applications
-made = {}
+made = preprocessing.cases()
 
 
 def case(f):
