@@ -8,16 +8,16 @@
 
 /* ---- memory and messages ---- */
 
-tn_status pte_fail(const pte_reader *r, tn_status code, uint64_t at, const char *format, ...) {
+tn_status(pte_fail)(const pte_reader *r, tn_status code, uint64_t at, const char *format, ...) {
   char text[500], place[40] = "";
   va_list args;
   va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
+  tn_error_text(text, sizeof text, code, format, args);
   va_end(args);
   if (at) snprintf(place, sizeof place, ", at byte %llu", (unsigned long long)at);
   const tn_source *s = r->source;
-  return s->host->fail(s->ctx, code, "%s: %s%s%s%s", s->path ? s->path : "(memory)", r->where,
-                       *r->where ? ": " : "", text, place);
+  return (s->host->fail)(s->ctx, code, "%s: %s%s%s%s", s->path ? s->path : "(memory)", r->where,
+                         *r->where ? ": " : "", text, place);
 }
 
 tn_status pte_no_memory(const pte_reader *r) {

@@ -78,7 +78,7 @@ typedef struct pte_span {
 
 tn_status pte_read(const tn_source *source, tn_graph *g);
 /* "<path>: <where>: <message>, at byte <at>"; at 0: no byte. */
-tn_status pte_fail(const pte_reader *r, tn_status code, uint64_t at, const char *format, ...)
+tn_status(pte_fail)(const pte_reader *r, tn_status code, uint64_t at, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 tn_status pte_no_memory(const pte_reader *r);
 tn_status pte_graph_fail(const pte_reader *r, int32_t status, const char *what);

@@ -24,16 +24,16 @@ TYPE(range, "OutputMinMax");
 
 /* ---- messages ---- */
 
-tn_status xnn_fail(const xnn_part *x, tn_status code, uint64_t at, const char *format, ...) {
+tn_status(xnn_fail)(const xnn_part *x, tn_status code, uint64_t at, const char *format, ...) {
   char text[300];
   va_list args;
   va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
+  tn_error_text(text, sizeof text, code, format, args);
   va_end(args);
   if (x->kind)
-    return pte_fail(x->r, code, x->base + at, "XNNPACK: node %llu (%s): %s",
-                    (unsigned long long)x->node, x->kind, text);
-  return pte_fail(x->r, code, x->base + at, "XNNPACK: %s", text);
+    return (pte_fail)(x->r, code, x->base + at, "XNNPACK: node %llu (%s): %s",
+                      (unsigned long long)x->node, x->kind, text);
+  return (pte_fail)(x->r, code, x->base + at, "XNNPACK: %s", text);
 }
 
 tn_status xnn_status(const xnn_part *x) {

@@ -54,7 +54,7 @@ typedef struct xnn_part {
 
 /* The payload as nodes of the graph: args are indices of the program's values. */
 tn_status xnn_read(pte_reader *r, pte_span payload, const tn_flat_vector *args);
-tn_status xnn_fail(const xnn_part *x, tn_status code, uint64_t at, const char *format, ...)
+tn_status(xnn_fail)(const xnn_part *x, tn_status code, uint64_t at, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 /* TN_OK, or what is wrong with the FlatBuffer so far. */
 tn_status xnn_status(const xnn_part *x);

@@ -7,7 +7,7 @@
 
 /* ---- messages ---- */
 
-tn_status mnn_fail(const mnn_reader *r, tn_status code, const char *format, ...) {
+tn_status(mnn_fail)(const mnn_reader *r, tn_status code, const char *format, ...) {
   char text[400], place[40] = "", where[200] = "";
   va_list args;
   va_start(args, format);

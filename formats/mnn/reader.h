@@ -42,7 +42,7 @@ const tn_format_op *mnn_row(int64_t code);
 
 tn_status mnn_read(const tn_source *source, tn_graph *g);
 /* "<path>: operator 'conv1' (Convolution): <message>, at byte <at>" */
-tn_status mnn_fail(const mnn_reader *r, tn_status code, const char *format, ...)
+tn_status(mnn_fail)(const mnn_reader *r, tn_status code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* TN_OK, or what is wrong with the FlatBuffer so far. */
 tn_status mnn_status(const mnn_reader *r);

@@ -18,14 +18,14 @@ void onnx_put_free(onnx_put *p) {
   tn_vec_free(&p->allocator, &p->chunks);
 }
 
-tn_status onnx_put_fail(onnx_put *p, tn_status code, const char *format, ...) {
+tn_status(onnx_put_fail)(onnx_put *p, tn_status code, const char *format, ...) {
   if (p->status) return p->status;
   char text[500];
   va_list args;
   va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
+  tn_error_text(text, sizeof text, code, format, args);
   va_end(args);
-  return p->status = p->sink->host->fail(p->sink->ctx, code, "writing ONNX: %s", text);
+  return p->status = (p->sink->host->fail)(p->sink->ctx, code, "writing ONNX: %s", text);
 }
 
 static void no_memory(onnx_put *p) { (void)onnx_put_fail(p, TN_ERR_MEMORY, "out of memory"); }

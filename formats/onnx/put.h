@@ -26,7 +26,7 @@ typedef struct onnx_put {
 void onnx_put_init(onnx_put *p, const tn_sink *sink);
 void onnx_put_free(onnx_put *p);
 /* Records the message unless something failed before; answers the status that counts. */
-tn_status onnx_put_fail(onnx_put *p, tn_status code, const char *format, ...)
+tn_status(onnx_put_fail)(onnx_put *p, tn_status code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 void onnx_put_int(onnx_put *p, uint32_t number, int64_t value);

@@ -14,15 +14,16 @@ tn_status tf_no_memory(const tf_reader *r) { return tn_proto_no_memory(&r->file)
 
 const char *tf_text(tf_reader *r, tn_str s) { return tn_arena_strn(&r->arena, s.data, s.size); }
 
-tn_status tf_node_fail(const tf_reader *r, const tf_node *n, tn_status code, const char *format,
-                       ...) {
+tn_status(tf_node_fail)(const tf_reader *r, const tf_node *n, tn_status code, const char *format,
+                        ...) {
   char text[400];
   va_list args;
   va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
+  tn_error_text(text, sizeof text, code, format, args);
   va_end(args);
   if (!n) return tn_proto_fail(&r->file, code, r->graph->at, "%s", text);
-  return tn_proto_fail(&r->file, code, n->m->at, "node '%.100s' (%.60s): %s", n->name, n->op, text);
+  return (tn_proto_fail)(&r->file, code, n->m->at, "node '%.100s' (%.60s): %s", n->name, n->op,
+                         text);
 }
 
 tn_status tf_graph_fail(const tf_reader *r, const tf_node *n, int32_t status, const char *what) {

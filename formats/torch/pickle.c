@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/diag.h"
 #include "base/text.h"
 
 enum { MAX_STACK = 1 << 24 };
@@ -18,11 +19,12 @@ typedef struct machine {
   TN_VEC(int64_t) marks;
 } machine;
 
-tn_status torch_pickle_fail(torch_pickle *p, tn_status code, uint64_t at, const char *format, ...) {
+tn_status(torch_pickle_fail)(torch_pickle *p, tn_status code, uint64_t at, const char *format,
+                             ...) {
   va_list args;
   const int n = snprintf(p->message, sizeof p->message, "%.100s: ", p->member);
   va_start(args, format);
-  vsnprintf(p->message + n, sizeof p->message - (size_t)n, format, args);
+  tn_error_text(p->message + n, sizeof p->message - (size_t)n, code, format, args);
   va_end(args);
   const size_t used = strlen(p->message);
   snprintf(p->message + used, sizeof p->message - used, ", at byte %llu", (unsigned long long)at);

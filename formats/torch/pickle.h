@@ -81,7 +81,7 @@ void torch_tensor_copy(const torch_tensor *t, uint8_t *out);
 
 torch_pickled *torch_pickle_new(torch_pickle *p, torch_pickled_kind kind, uint64_t at);
 /* Records the message, with the place. Answers code. */
-tn_status torch_pickle_fail(torch_pickle *p, tn_status code, uint64_t at, const char *format, ...)
+tn_status(torch_pickle_fail)(torch_pickle *p, tn_status code, uint64_t at, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 tn_status torch_pickle_no_memory(torch_pickle *p);
 /* Whether a name of Python is on the list. */

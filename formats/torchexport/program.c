@@ -8,17 +8,17 @@
 
 /* ---- memory and messages ---- */
 
-tn_status pt2_fail(const pt2_reader *r, tn_status code, const char *format, ...) {
+tn_status(pt2_fail)(const pt2_reader *r, tn_status code, const char *format, ...) {
   char text[500], where[200] = "";
   va_list args;
   va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
+  tn_error_text(text, sizeof text, code, format, args);
   va_end(args);
   if (r->node)
     snprintf(where, sizeof where, "node '%.80s', at byte %llu: ", r->node,
              (unsigned long long)r->node_at);
-  return r->source->host->fail(r->source->ctx, code, "%s: %s%s%s%s", r->path,
-                               r->member ? r->member : "", r->member ? ": " : "", where, text);
+  return (r->source->host->fail)(r->source->ctx, code, "%s: %s%s%s%s", r->path,
+                                 r->member ? r->member : "", r->member ? ": " : "", where, text);
 }
 
 tn_status pt2_no_memory(const pt2_reader *r) {

@@ -81,7 +81,7 @@ typedef struct pt2_reader {
 tn_status pt2_read(const tn_source *source, tn_graph *graph);
 tn_status pt2_no_memory(const pt2_reader *r);
 /* "<path>: models/model.json: node 'add': ..., at byte ...". */
-tn_status pt2_fail(const pt2_reader *r, tn_status code, const char *format, ...)
+tn_status(pt2_fail)(const pt2_reader *r, tn_status code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 tn_status pt2_graph_fail(const pt2_reader *r, int32_t status, const char *what);
 

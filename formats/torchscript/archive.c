@@ -10,28 +10,28 @@ enum { MAX_VERSION = 10 };
 
 /* ---- messages ---- */
 
-tn_status ts_fail(ts_reader *r, tn_status code, const char *format, ...) {
+tn_status(ts_fail)(ts_reader *r, tn_status code, const char *format, ...) {
   char text[500];
   va_list args;
   va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
+  tn_error_text(text, sizeof text, code, format, args);
   va_end(args);
   tn_text_tame_line(text, (int64_t)strlen(text));
   if (r->status) return r->status;
   r->status = code;
   if (r->n_quiet) return code;
   if (r->frame && r->at)
-    return r->host->fail(r->source->ctx, code, "%s: %s, line %u, column %u: %s", r->source->path,
-                         r->frame->source->path, (unsigned)r->at->line, (unsigned)r->at->column,
-                         text);
-  return r->host->fail(r->source->ctx, code, "%s: %s", r->source->path, text);
+    return (r->host->fail)(r->source->ctx, code, "%s: %s, line %u, column %u: %s", r->source->path,
+                           r->frame->source->path, (unsigned)r->at->line, (unsigned)r->at->column,
+                           text);
+  return (r->host->fail)(r->source->ctx, code, "%s: %s", r->source->path, text);
 }
 
-void *ts_null(ts_reader *r, const char *format, ...) {
+void *(ts_null)(ts_reader *r, const char *format, ...) {
   char text[500];
   va_list args;
   va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
+  tn_error_text(text, sizeof text, TN_ERR_UNSUPPORTED, format, args);
   va_end(args);
   ts_fail(r, TN_ERR_UNSUPPORTED, "%s", text);
   return NULL;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/diag.h"
 #include "base/text.h"
 #include "source.h"
 
@@ -19,12 +20,12 @@ typedef struct lexer {
   TN_VEC(ts_token) tokens;
 } lexer;
 
-tn_status ts_source_fail(ts_parser *p, uint32_t line, uint32_t column, const char *format, ...) {
+tn_status(ts_source_fail)(ts_parser *p, uint32_t line, uint32_t column, const char *format, ...) {
   va_list args;
   const int n = snprintf(p->message, sizeof p->message, "%.120s, line %u, column %u: ", p->path,
                          (unsigned)line, (unsigned)column);
   va_start(args, format);
-  vsnprintf(p->message + n, sizeof p->message - (size_t)n, format, args);
+  tn_error_text(p->message + n, sizeof p->message - (size_t)n, TN_ERR_INVALID, format, args);
   va_end(args);
   return TN_ERR_INVALID;
 }

@@ -176,10 +176,10 @@ typedef struct ts_reader {
 /* ---- archive.c ---- */
 
 /* Records "<path>: <place in the source>: <message>". Answers code. */
-tn_status ts_fail(ts_reader *r, tn_status code, const char *format, ...)
+tn_status(ts_fail)(ts_reader *r, tn_status code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* The same, and answers NULL. */
-void *ts_null(ts_reader *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void *(ts_null)(ts_reader *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 tn_status ts_no_memory(ts_reader *r);
 void *ts_alloc(ts_reader *r, uint64_t bytes);
 const char *ts_format(ts_reader *r, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -90,7 +90,7 @@ typedef struct ts_parser {
 tn_status ts_lex(ts_parser *p, const char *text, uint64_t size, ts_token **out, int64_t *out_n);
 tn_status ts_parse(ts_parser *p, ts_source *source);
 /* Records "<path>, line <l>, column <c>: <message>". */
-tn_status ts_source_fail(ts_parser *p, uint32_t line, uint32_t column, const char *format, ...)
+tn_status(ts_source_fail)(ts_parser *p, uint32_t line, uint32_t column, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 tn_status ts_source_no_memory(ts_parser *p);
 /* The definition or class of that name; NULL: there is none. */

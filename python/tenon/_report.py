@@ -43,7 +43,6 @@ def _options(runtime, how):
         ("--model-format", "format"),
         ("--precision", "precision"),
         ("--fallback", "fallback"),
-        ("--entry", "entry"),
     ):
         if how[key] is not None:
             options += [name, how[key]]

@@ -117,7 +117,7 @@ static __attribute__((format(printf, 4, 0))) void append(tn_diag *diag, int32_t 
   if (!diag) return;
   char text[MESSAGE_MAX + 1];
   int n = vsnprintf(text, sizeof text, format, args);
-  if (n < 0) return;
+  if (n <= 0) return; /* 0: of what is no error TENON_MESSAGES=OFF may leave no word */
   int64_t length = n > MESSAGE_MAX ? whole_characters(text, MESSAGE_MAX) : n;
   tn_text_tame_line(text, length);
   pthread_mutex_lock(&diag->lock);
@@ -134,7 +134,7 @@ void tn_diag_addv(tn_diag *diag, int32_t severity, const char *format, va_list a
   append(diag, severity, TN_OK, format, args);
 }
 
-void tn_diag_add(tn_diag *diag, int32_t severity, const char *format, ...) {
+void(tn_diag_add)(tn_diag *diag, int32_t severity, const char *format, ...) {
   va_list args;
   va_start(args, format);
   tn_diag_addv(diag, severity, format, args);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/diag.h"
 #include "base/text.h"
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
@@ -14,12 +15,12 @@
 /* Visits that any buffer may cost, and what each of its bytes adds. */
 enum { VISITS_BASE = 65536, VISITS_PER_BYTE = 4 };
 
-static __attribute__((format(printf, 3, 4))) void wrong(tn_flat *f, uint64_t at, const char *format,
-                                                        ...) {
+static __attribute__((format(printf, 3, 4))) void(flat_wrong)(tn_flat *f, uint64_t at,
+                                                              const char *format, ...) {
   if (f->status) return;
   va_list args;
   va_start(args, format);
-  vsnprintf(f->text, sizeof f->text, format, args);
+  tn_error_text(f->text, sizeof f->text, TN_ERR_INVALID, format, args);
   va_end(args);
   f->status = TN_ERR_INVALID;
   f->at = at;
@@ -44,7 +45,7 @@ static uint64_t load(const tn_flat *f, uint64_t at, uint32_t width) {
 
 static bool visit(tn_flat *f, uint64_t n, uint64_t at, const char *what) {
   if (n > f->left) {
-    wrong(f, at, "%s: the file refers to the same things over and over", what);
+    flat_wrong(f, at, "%s: the file refers to the same things over and over", what);
     return false;
   }
   f->left -= n;
@@ -71,14 +72,14 @@ static tn_flat_table no_table(tn_flat *f, const tn_flat_type *type) {
 static tn_flat_table open_table(tn_flat *f, uint64_t at, const tn_flat_type *type) {
   tn_flat_table t = {.flat = f, .type = type, .at = at};
   if (!inside(f, at, 4)) {
-    wrong(f, at, "%s: stands outside the file", type->name);
+    flat_wrong(f, at, "%s: stands outside the file", type->name);
     return no_table(f, type);
   }
   int32_t back;
   memcpy(&back, f->data + at, sizeof back);
   const int64_t vtable = (int64_t)at - back;
   if (vtable < 0 || !inside(f, (uint64_t)vtable, 4)) {
-    wrong(f, at, "%s: its list of fields stands outside the file", type->name);
+    flat_wrong(f, at, "%s: its list of fields stands outside the file", type->name);
     return no_table(f, type);
   }
   t.vtable = (uint64_t)vtable;
@@ -86,13 +87,13 @@ static tn_flat_table open_table(tn_flat *f, uint64_t at, const tn_flat_type *typ
   t.bytes = (uint32_t)load(f, t.vtable + 2, 2);
   const bool fits = t.vtable_bytes >= 4 && t.bytes >= 4 && inside(f, t.vtable, t.vtable_bytes) &&
                     inside(f, at, t.bytes);
-  if (!fits) wrong(f, at, "%s: is longer than the file", type->name);
+  if (!fits) flat_wrong(f, at, "%s: is longer than the file", type->name);
   return fits && visit(f, 1, at, type->name) ? t : no_table(f, type);
 }
 
 tn_flat_table tn_flat_root(tn_flat *f, const tn_flat_type *type) {
   if (inside(f, 0, 8)) return open_table(f, load(f, 0, 4), type);
-  wrong(f, 0, "%s: the file has no room for one", type->name);
+  flat_wrong(f, 0, "%s: the file has no room for one", type->name);
   return no_table(f, type);
 }
 
@@ -104,8 +105,8 @@ static uint64_t field_at(const tn_flat_table *t, uint32_t field, uint32_t width)
   const uint64_t offset = load(f, t->vtable + entry, 2);
   if (!offset) return 0;
   if (offset >= 4 && offset + width <= t->bytes) return t->at + offset;
-  wrong(f, t->vtable + entry, "%s.%s: stands outside its table", t->type->name,
-        field_name(t->type, field));
+  flat_wrong(f, t->vtable + entry, "%s.%s: stands outside its table", t->type->name,
+             field_name(t->type, field));
   return 0;
 }
 
@@ -124,7 +125,7 @@ int64_t tn_flat_int(const tn_flat_table *t, uint32_t field, uint32_t width, int6
 int64_t tn_flat_uint(const tn_flat_table *t, uint32_t field, uint32_t width, int64_t missing) {
   const uint64_t at = field_at(t, field, width), v = at ? load(t->flat, at, width) : 0;
   if (v <= INT64_MAX) return at ? (int64_t)v : missing;
-  wrong(t->flat, at, "%s.%s: is too large", t->type->name, field_name(t->type, field));
+  flat_wrong(t->flat, at, "%s.%s: is too large", t->type->name, field_name(t->type, field));
   return missing;
 }
 
@@ -141,7 +142,7 @@ double tn_flat_float(const tn_flat_table *t, uint32_t field, double missing) {
 static uint64_t follow(tn_flat *f, uint64_t at, const char *table, const char *field) {
   const uint64_t to = at + load(f, at, 4);
   if (to > at && inside(f, to, 4)) return to;
-  wrong(f, at, "%s.%s: its offset points outside the file", table, field);
+  flat_wrong(f, at, "%s.%s: its offset points outside the file", table, field);
   return 0;
 }
 
@@ -157,8 +158,8 @@ static tn_flat_vector open_vector(tn_flat *f, uint64_t at, const char *table, co
   if (!at || f->status) return v;
   const uint64_t n = load(f, at, 4);
   if (!inside(f, at + 4, n * width)) { /* n has 32 bits, width is small */
-    wrong(f, at, "%s.%s: has %llu elements, more than the file holds", table, field,
-          (unsigned long long)n);
+    flat_wrong(f, at, "%s.%s: has %llu elements, more than the file holds", table, field,
+               (unsigned long long)n);
     return v;
   }
   v.at = at + 4;

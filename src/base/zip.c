@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/diag.h"
 #include "base/inflate.h"
 #include "base/text.h"
 
@@ -22,17 +23,14 @@ enum {
   EXTRA_ZIP64 = 1
 };
 
-static tn_status fails(tn_zip *z, tn_status code, uint64_t at, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-
-static tn_status fails(tn_zip *z, tn_status code, uint64_t at, const char *format, ...) {
+static __attribute__((format(printf, 4, 5)))
+tn_status(zip_fail)(tn_zip *z, tn_status code, uint64_t at, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  const int n = vsnprintf(z->message, sizeof z->message, format, args);
+  tn_error_text(z->message, sizeof z->message, code, format, args);
   va_end(args);
-  if (n >= 0 && (size_t)n < sizeof z->message)
-    snprintf(z->message + n, sizeof z->message - (size_t)n, ", at byte %llu",
-             (unsigned long long)at);
+  const size_t n = strlen(z->message);
+  snprintf(z->message + n, sizeof z->message - n, ", at byte %llu", (unsigned long long)at);
   return code;
 }
 
@@ -60,7 +58,7 @@ static tn_status find_end(tn_zip *z, uint64_t *out) {
     *out = z->size - k;
     return TN_OK;
   }
-  return fails(z, TN_ERR_INVALID, z->size, "the archive has no end record: it is cut off");
+  return zip_fail(z, TN_ERR_INVALID, z->size, "the archive has no end record: it is cut off");
 }
 
 static tn_status find_end64(tn_zip *z, uint64_t end, directory *d) {
@@ -68,11 +66,12 @@ static tn_status find_end64(tn_zip *z, uint64_t end, directory *d) {
   if (!locator || memcmp(locator, "PK\6\7", 4)) return TN_OK;
   const uint64_t at = number(locator + 8, 8), last = end - LOCATOR_BYTES;
   if (last < END64_BYTES || at > last - END64_BYTES || memcmp(z->data + at, "PK\6\6", 4))
-    return fails(z, TN_ERR_INVALID, end - LOCATOR_BYTES, "the archive's zip64 record is missing");
+    return zip_fail(z, TN_ERR_INVALID, end - LOCATOR_BYTES,
+                    "the archive's zip64 record is missing");
   const uint8_t *p = z->data + at;
   if (number(locator + 4, 4) || number(locator + 16, 4) > 1 || number(p + 16, 4) ||
       number(p + 20, 4))
-    return fails(z, TN_ERR_UNSUPPORTED, at, "not supported: an archive in several parts");
+    return zip_fail(z, TN_ERR_UNSUPPORTED, at, "not supported: an archive in several parts");
   *d = (directory){number(p + 48, 8), number(p + 40, 8), number(p + 32, 8), at};
   return TN_OK;
 }
@@ -85,12 +84,12 @@ static tn_status find_directory(tn_zip *z, directory *d) {
   *d = (directory){number(p + 16, 4), number(p + 12, 4), number(p + 10, 2), end};
   if (d->at == UINT32_MAX || d->size == UINT32_MAX || d->n == UINT16_MAX) s = find_end64(z, end, d);
   if (!s && (number(p + 4, 2) || number(p + 6, 2)))
-    s = fails(z, TN_ERR_UNSUPPORTED, end, "not supported: an archive in several parts");
+    s = zip_fail(z, TN_ERR_UNSUPPORTED, end, "not supported: an archive in several parts");
   if (!s && (d->at > d->end || d->size > d->end - d->at))
-    s = fails(z, TN_ERR_INVALID, end, "the archive's directory lies outside");
+    s = zip_fail(z, TN_ERR_INVALID, end, "the archive's directory lies outside");
   if (!s && (d->n > MAX_MEMBERS || d->n > d->size / CENTRAL_BYTES))
-    s = fails(z, TN_ERR_INVALID, end, "the archive cannot have %llu members",
-              (unsigned long long)d->n);
+    s = zip_fail(z, TN_ERR_INVALID, end, "the archive cannot have %llu members",
+                 (unsigned long long)d->n);
   return s;
 }
 
@@ -124,7 +123,7 @@ static tn_status read_zip64(tn_zip *z, const uint8_t *p, uint64_t left, uint64_t
     p += 4 + n;
     left -= 4 + n;
   }
-  return fails(z, TN_ERR_INVALID, at, "a member lacks its zip64 sizes");
+  return zip_fail(z, TN_ERR_INVALID, at, "a member lacks its zip64 sizes");
 }
 
 static tn_status read_large(tn_zip *z, const uint8_t *p, uint64_t n_extra, tn_zip_member *m) {
@@ -142,18 +141,19 @@ static tn_status read_record(tn_zip *z, const uint8_t *p, uint64_t left, tn_zip_
                              uint64_t *out_whole) {
   const uint64_t at = (uint64_t)(p - z->data);
   if (left < CENTRAL_BYTES || memcmp(p, "PK\1\2", 4))
-    return fails(z, TN_ERR_INVALID, at, "the archive's directory is damaged");
+    return zip_fail(z, TN_ERR_INVALID, at, "the archive's directory is damaged");
   const uint64_t n_name = number(p + 28, 2), n_extra = number(p + 30, 2);
   *out_whole = CENTRAL_BYTES + n_name + n_extra + number(p + 32, 2);
-  if (*out_whole > left) return fails(z, TN_ERR_INVALID, at, "the archive's directory is cut off");
+  if (*out_whole > left)
+    return zip_fail(z, TN_ERR_INVALID, at, "the archive's directory is cut off");
   const char *name = (const char *)p + CENTRAL_BYTES;
   if (!is_fit(name, n_name))
-    return fails(z, TN_ERR_INVALID, at,
-                 "a member has a name that is none of a file in the archive");
+    return zip_fail(z, TN_ERR_INVALID, at,
+                    "a member has a name that is none of a file in the archive");
   m->name = tn_arena_strn(z->arena, name, (int64_t)n_name);
   if (!m->name) return no_memory(z);
   if (number(p + 8, 2) & ENCRYPTED)
-    return fails(z, TN_ERR_UNSUPPORTED, at, "not supported: '%.100s' is encrypted", m->name);
+    return zip_fail(z, TN_ERR_UNSUPPORTED, at, "not supported: '%.100s' is encrypted", m->name);
   m->method = (uint16_t)number(p + 10, 2);
   m->crc = (uint32_t)number(p + 16, 4);
   m->packed = number(p + 20, 4);
@@ -166,12 +166,12 @@ static tn_status read_record(tn_zip *z, const uint8_t *p, uint64_t left, tn_zip_
 static tn_status read_local(tn_zip *z, tn_zip_member *m, uint64_t end) {
   const uint64_t at = m->at;
   if (end < LOCAL_BYTES || at > end - LOCAL_BYTES || memcmp(z->data + at, "PK\3\4", 4))
-    return fails(z, TN_ERR_INVALID, at, "member '%.100s' has no header", m->name);
+    return zip_fail(z, TN_ERR_INVALID, at, "member '%.100s' has no header", m->name);
   const uint8_t *p = z->data + at;
   const uint64_t n_name = number(p + 26, 2), before = LOCAL_BYTES + n_name + number(p + 28, 2);
   if (before > end - at || m->packed > end - at - before)
-    return fails(z, TN_ERR_INVALID, at, "member '%.100s' of %llu bytes leaves the archive", m->name,
-                 (unsigned long long)m->packed);
+    return zip_fail(z, TN_ERR_INVALID, at, "member '%.100s' of %llu bytes leaves the archive",
+                    m->name, (unsigned long long)m->packed);
   const uint64_t packed = number(p + 18, 4), size = number(p + 22, 4);
   const bool behind = number(p + 6, 2) & DESCRIBED_BEHIND;
   const bool agrees = strlen(m->name) == n_name && !memcmp(p + LOCAL_BYTES, m->name, n_name) &&
@@ -179,11 +179,11 @@ static tn_status read_local(tn_zip *z, tn_zip_member *m, uint64_t end) {
                       (packed == m->packed || packed == UINT32_MAX || (behind && !packed)) &&
                       (size == m->size || size == UINT32_MAX || (behind && !size));
   if (!agrees)
-    return fails(z, TN_ERR_INVALID, at, "the header of member '%.100s' contradicts the directory",
-                 m->name);
+    return zip_fail(z, TN_ERR_INVALID, at,
+                    "the header of member '%.100s' contradicts the directory", m->name);
   if (m->method == 0 && m->packed != m->size)
-    return fails(z, TN_ERR_INVALID, at, "member '%.100s' is stored in another size than it has",
-                 m->name);
+    return zip_fail(z, TN_ERR_INVALID, at, "member '%.100s' is stored in another size than it has",
+                    m->name);
   m->at = at + before;
   return TN_OK;
 }
@@ -202,8 +202,8 @@ static tn_status check_places(tn_zip *z, place *places) {
   qsort(places, z->n_members, sizeof *places, by_place);
   for (uint64_t k = 1; k < z->n_members; k++)
     if (places[k].from < places[k - 1].to)
-      return fails(z, TN_ERR_INVALID, places[k].from, "members '%.100s' and '%.100s' overlap",
-                   places[k - 1].name, places[k].name);
+      return zip_fail(z, TN_ERR_INVALID, places[k].from, "members '%.100s' and '%.100s' overlap",
+                      places[k - 1].name, places[k].name);
   return TN_OK;
 }
 
@@ -219,7 +219,7 @@ static tn_status read_members(tn_zip *z, const directory *d, place *places) {
     places[k].to = m->at + m->packed;
     places[k].name = m->name;
     if (tn_map_get(&z->names, m->name, -1) >= 0)
-      return fails(z, TN_ERR_INVALID, at, "the archive has two members '%.100s'", m->name);
+      return zip_fail(z, TN_ERR_INVALID, at, "the archive has two members '%.100s'", m->name);
     if (tn_map_set(&z->names, m->name, (int64_t)k)) return no_memory(z);
   }
   return check_places(z, places);
@@ -254,31 +254,31 @@ tn_zip_member *tn_zip_find(const tn_zip *zip, const char *name) {
 static tn_status inflate(tn_zip *z, tn_zip_member *m) {
   const uint64_t most = UINT64_C(1) << 30;
   if (m->size > most || m->size / 1032 > m->packed || m->size > z->room)
-    return fails(z, TN_ERR_OVERFLOW, m->at,
-                 "member '%.100s' says that it has %llu bytes, packed into %llu", m->name,
-                 (unsigned long long)m->size, (unsigned long long)m->packed);
+    return zip_fail(z, TN_ERR_OVERFLOW, m->at,
+                    "member '%.100s' says that it has %llu bytes, packed into %llu", m->name,
+                    (unsigned long long)m->size, (unsigned long long)m->packed);
   uint8_t *out = tn_arena_alloc(z->arena, m->size + 1);
   uint64_t at;
   if (!out) return no_memory(z);
   z->room -= m->size;
   const char *wrong = tn_inflate(z->data + m->at, m->packed, out, m->size, &at);
-  if (wrong) return fails(z, TN_ERR_INVALID, m->at + at, "member '%.100s' %s", m->name, wrong);
+  if (wrong) return zip_fail(z, TN_ERR_INVALID, m->at + at, "member '%.100s' %s", m->name, wrong);
   m->bytes = out;
   return TN_OK;
 }
 
 tn_status tn_zip_bytes(tn_zip *zip, tn_zip_member *m, bool verify, const uint8_t **out) {
   if (m->method != 0 && m->method != 8)
-    return fails(zip, TN_ERR_UNSUPPORTED, m->at, "not supported: '%.100s' is packed by method %u",
-                 m->name, (unsigned)m->method);
+    return zip_fail(zip, TN_ERR_UNSUPPORTED, m->at,
+                    "not supported: '%.100s' is packed by method %u", m->name, (unsigned)m->method);
   if (m->method == 0) m->bytes = zip->data + m->at;
   const tn_status s = m->bytes ? TN_OK : inflate(zip, m);
   if (s) return s;
   if (!m->verified && (verify || m->method)) {
     if (tn_crc32(m->bytes, m->size) != m->crc) {
       m->bytes = NULL;
-      return fails(zip, TN_ERR_INVALID, m->at, "the check sum of member '%.100s' is wrong",
-                   m->name);
+      return zip_fail(zip, TN_ERR_INVALID, m->at, "the check sum of member '%.100s' is wrong",
+                      m->name);
     }
     m->verified = true;
   }
@@ -288,10 +288,11 @@ tn_status tn_zip_bytes(tn_zip *zip, tn_zip_member *m, bool verify, const uint8_t
 
 tn_status tn_zip_bytes_to_parse(tn_zip *zip, tn_zip_member *m, bool verify, const uint8_t **out) {
   if (m->size > zip->parse_room)
-    return fails(zip, TN_ERR_OVERFLOW, m->at,
-                 "member '%.100s' has %llu bytes, more than the %llu that are parsed of an archive "
-                 "of this size",
-                 m->name, (unsigned long long)m->size, (unsigned long long)zip->parse_room);
+    return zip_fail(
+        zip, TN_ERR_OVERFLOW, m->at,
+        "member '%.100s' has %llu bytes, more than the %llu that are parsed of an archive "
+        "of this size",
+        m->name, (unsigned long long)m->size, (unsigned long long)zip->parse_room);
   zip->parse_room -= m->size;
   return tn_zip_bytes(zip, m, verify, out);
 }

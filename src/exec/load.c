@@ -40,8 +40,8 @@ static void name_refused(const tn_io *io, char *text, size_t size) {
     snprintf(text + n, size - n, ": %llu bytes cannot be had", (unsigned long long)io->refused);
 }
 
-static __attribute__((format(printf, 3, 4))) tn_status io_fail(void *ctx, tn_status code,
-                                                               const char *format, ...) {
+static __attribute__((format(printf, 3, 4)))
+tn_status(io_fail)(void *ctx, tn_status code, const char *format, ...) {
   tn_io *io = ctx;
   char text[TN_IO_TEXT];
   va_list args;

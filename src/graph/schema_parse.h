@@ -17,7 +17,7 @@ tn_status(tn_scan_fail)(const tn_scan *s, const char *at, const char *format, ..
     __attribute__((format(printf, 3, 4)));
 tn_status tn_scan_no_memory(const tn_scan *s);
 /* "expected X, found 'word'" at the current place. */
-tn_status(tn_scan_expected)(tn_scan *s, const char *expected);
+tn_status(tn_scan_expected)(tn_scan *s, const char *expected) __attribute__((format(printf, 2, 0)));
 void tn_scan_space(tn_scan *s);
 /* Takes the token if the text goes on with it (spaces before it are skipped). */
 bool tn_scan_take(tn_scan *s, const char *token);

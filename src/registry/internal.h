@@ -166,9 +166,9 @@ typedef struct tn_vet {
 } tn_vet;
 
 /* Something that is left out of a plug-in, though it breaks no rule: a warning. */
-void tn_vet_warn(tn_vet *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void(tn_vet_warn)(tn_vet *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Notes a breach of a rule; member may be NULL. Always answers false. */
-bool tn_vet_fail(tn_vet *v, tn_status code, const char *member, const char *format, ...)
+bool(tn_vet_fail)(tn_vet *v, tn_status code, const char *member, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 /* From here on part number `index` of its kind is looked at; it can be called by name later. */
 void tn_vet_part(tn_vet *v, const char *kind, uint32_t index);

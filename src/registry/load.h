@@ -38,7 +38,7 @@ tn_status tn_plug_refuse(tn_registry *r, tn_plug *plug, tn_status status, tn_dia
 /* vet_child.c: runs the command that vets, or knows what it answered before. */
 tn_status tn_plug_vet_in_child(tn_registry *r, tn_plug *plug, tn_diag *diag);
 /* Adds to info.notes: one line; what its kernels mean for those of others; the warnings in diag. */
-void tn_plug_note(tn_plug *plug, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void(tn_plug_note)(tn_plug *plug, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void tn_plug_note_overrides(tn_plug *plug, const tn_tables *known);
 void tn_plug_note_warnings(tn_plug *plug, const tn_diag *diag);
 /* Takes in the file at path, or lists it as refused; diag as for tn_plug_take. */

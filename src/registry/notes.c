@@ -6,7 +6,8 @@
 
 #include "registry/load.h"
 
-void tn_plug_note(tn_plug *plug, const char *format, ...) {
+void(tn_plug_note)(tn_plug *plug, const char *format, ...) {
+  if (!*format) return; /* its text is left out: TENON_MESSAGES */
   char text[2048];
   va_list args;
   va_start(args, format);

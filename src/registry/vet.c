@@ -30,11 +30,11 @@ void tn_vet_where(const tn_vet *v, char *buf, size_t size) {
   snprintf(buf, size, "%s%s%s%s", v->where, *part ? ", " : "", part, row);
 }
 
-bool tn_vet_fail(tn_vet *v, tn_status code, const char *member, const char *format, ...) {
+bool(tn_vet_fail)(tn_vet *v, tn_status code, const char *member, const char *format, ...) {
   char rule[1024], where[WHERE_TEXT];
   va_list args;
   va_start(args, format);
-  vsnprintf(rule, sizeof rule, format, args);
+  tn_error_text(rule, sizeof rule, code, format, args);
   va_end(args);
   if (!v->status) v->status = code;
   if (v->is_starved) return v->n_breaches++, false;
@@ -43,8 +43,8 @@ bool tn_vet_fail(tn_vet *v, tn_status code, const char *member, const char *form
     tn_diag_add(v->diag, TN_DIAG_ERROR, "%s: more breaches of rules follow", v->where);
   if (v->n_breaches > MAX_BREACHES) return false;
   tn_vet_where(v, where, sizeof where);
-  tn_diag_add(v->diag, TN_DIAG_ERROR, "%s%s%s: %s", where, member ? ", member " : "",
-              member ? member : "", rule);
+  (tn_diag_add)(v->diag, TN_DIAG_ERROR, "%s%s%s: %s", where, member ? ", member " : "",
+                member ? member : "", rule);
   return false;
 }
 
@@ -57,7 +57,8 @@ void tn_vet_need(tn_vet *v, const tn_part_owner *owner) {
     tn_vet_fail(v, TN_ERR_MEMORY, NULL, "out of memory");
 }
 
-void tn_vet_warn(tn_vet *v, const char *format, ...) {
+void(tn_vet_warn)(tn_vet *v, const char *format, ...) {
+  if (!*format) return;
   char text[1024], where[WHERE_TEXT];
   va_list args;
   va_start(args, format);

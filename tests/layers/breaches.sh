@@ -21,6 +21,8 @@ printf '#include %s\n' '<immintrin.h>' '"tenon/kit/infer.h"' '"a.gen.h"' '"b.h"'
 echo '#include <immintrin.h>' >tree/ops/a/a_avx2.c
 echo '#include "ops/a/a.h"' >tree/ops/b/b.c
 echo '#include <stdio.h>' >tree/include/tenon/plugin.h
+printf 'static __attribute__((format(printf, 1, 2)))\nvoid %s(const char *format, ...) {}\n' \
+  loud '(low)' >tree/src/base/say.c
 if "$scripts/check-layers" tree >said.txt; then echo "FAILED: check-layers passes"; failures=1; fi
 expect 'src/base/up.c:1: may not use "graph/graph.h"'
 expect 'src/graph/up.c:1: may not use "plan/plan.h"'
@@ -29,7 +31,8 @@ expect 'ops/a/a.c:1: <immintrin.h>'
 expect 'ops/a/a.c:4: "b.h" is not in'
 expect 'ops/b/b.c:1: may not use "ops/a/a.h"'
 expect 'include/tenon/plugin.h:1: plugin.h needs'
-expect '10 include lines checked, 7 breaches'
+expect 'src/base/say.c:1: the name of what says a message'
+expect '10 include lines checked, 8 breaches'
 
 printf '/*%97s*/\n/*%96s*/\n' x x >tree/src/base/wide.c
 printf '# \xc3\xa4%97s\n# \xc3\xa4%98s\n' x x >tree/ops/a/a.yaml
@@ -39,7 +42,7 @@ if "$scripts/check-columns" tree >said.txt; then
 fi
 expect 'src/base/wide.c:1: longer than 100 columns'
 expect 'ops/a/a.yaml:2: longer than 100 columns'
-expect '9 files checked, 2 lines too long'
+expect '10 files checked, 2 lines too long'
 
 mkdir include
 printf 'TN_API int tn_here(void);\nTN_API const char *tn_gone(void);\n' >include/x.h

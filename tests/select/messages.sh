@@ -1,11 +1,34 @@
 #!/bin/bash
 # TENON_MESSAGES=OFF: the library compiles, a selected program gives the outputs of the whole, and
-# its errors name status, file and node, and hold no other text.
+# its errors name status, file and node, and hold no other text; functions that say a message are
+# found, new ones too.
 # usage: messages.sh TENON GEN WHOLE SOURCE WORK      WHOLE: hello.c with the whole library
 set -euo pipefail
 tenon=$1 gen=$2 whole=$3 source=$4 work=$5
 fail() { echo "FAILED: $*"; exit 1; }
 rm -rf "$work" && mkdir -p "$work"
+
+mkdir -p "$work/new/src" "$work/new/formats"
+cat >"$work/new/src/new.h" <<'END'
+int(new_fail)(const int *reader, int code, const char *format,
+              ...) __attribute__((format(printf, 3, 4)));
+void(new_rule)(int code, const char *rule) __attribute__((format(printf, 2, 0)));
+char *new_format(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+END
+cat >"$work/new/src/new.c" <<'END'
+static __attribute__((format(printf, 1, 2)))
+const char *(new_reason)(const char *format, ...) { return format; }
+END
+cat >"$work/new/CMakeLists.txt" <<END
+cmake_minimum_required(VERSION 3.25)
+project(new LANGUAGES NONE)
+include($source/cmake/TenonTerse.cmake)
+tenon_write_terse($work/new/found.h)
+END
+cmake -S "$work/new" -B "$work/new/build" >"$work/log" || { cat "$work/log"; exit 1; }
+[ "$(grep -o 'define new_[a-z]*(.*[.])' "$work/new/found.h")" = "define new_fail(a1, a2, ...)
+define new_rule(a1, ...)
+define new_reason(...)" ] || fail "found are: $(cat "$work/new/found.h")"
 model=$source/tests/data/net.onnx
 "$tenon" select "$model" --target none -o "$work/parts" >/dev/null
 cat >"$work/CMakeLists.txt" <<END
@@ -32,4 +55,8 @@ head -c 300 "$model" >"$work/cut.onnx"
 says "$work/cut.onnx" "$work/cut.onnx: "
 says "$work/cut.onnx" "TN_ERR_INVALID: an argument, file or descriptor breaks a rule"
 says "$work/none.onnx" "cannot open $work/none.onnx: "
-! grep -q "which ONNX does not use" "$hello" || fail "a text is there"
+# Three words beside what is put into them; what stands behind a status stays, a name, and a
+# warning that goes through log().
+left=$(strings -n 12 "$hello" | grep '%' | grep -E '[a-z]{2,} [a-z]{2,} [a-z]{2,}' |
+  grep -vE 'llu bytes cannot be had|it answered %d|its nodes run on the cpu|the rest of %s') || true
+[ -z "$left" ] || fail "texts are there: $left"

@@ -112,7 +112,8 @@ tn_status tn_call_fetch_for(tn_call_frame *f, const tn_part_owner *owner) {
 
 /* ---- services ---- */
 
-static tn_status(call_fail)(void *ctx, tn_status code, const char *format, ...) {
+static __attribute__((format(printf, 3, 4)))
+tn_status(call_fail)(void *ctx, tn_status code, const char *format, ...) {
   tn_call_frame *f = ctx;
   char text[1000], node[TN_NODE_TEXT] = "a node";
   va_list args;

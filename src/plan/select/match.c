@@ -19,6 +19,7 @@ static const char *or_plain_words(const char *reason) {
 static __attribute__((format(printf, 2, 3)))
 const char *(reason_text)(tn_arena *reasons, const char *format, ...) {
   char text[512];
+  if (!*format) return "does not fit"; /* TENON_MESSAGES is OFF */
   va_list args;
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
