@@ -1,5 +1,6 @@
 /* Graphs in which a rewrite may find its pattern: trees of operators, each called as one of its
  * cases does, with shapes that follow from what is put into it. */
+#include <math.h>
 #include <string.h>
 
 #include "base/abi.h"
@@ -20,7 +21,7 @@ static bool is_usable(const tn_opdef *op) {
   return true;
 }
 
-static bool take_input(tree_ops *o, tree_form *f, const check_problem *p, const check_input *in) {
+static bool take_input(tree_ops *o, tree_form *f, const check_problem *p, const check_spec *spec) {
   const uint32_t k = f->n_in++;
   const check_value *v = p->inputs[k];
   if (!v) return true;
@@ -29,7 +30,7 @@ static bool take_input(tree_ops *o, tree_form *f, const check_problem *p, const 
   f->constant[k] = v->constant;
   f->in[k] = v->tensor;
   f->in[k].data = NULL;
-  f->spec[k] = in->items[0];
+  f->spec[k] = *spec;
   const int64_t bytes = tn_storage_bytes(&v->tensor);
   if (!v->constant) return true;
   f->in[k].data = check_need(tn_arena_alloc(&o->arena, (uint64_t)bytes + !bytes));
@@ -43,9 +44,12 @@ static bool take_form(tree_ops *o, const check_problem *p, tree_form *f) {
   *f = (tree_form){.n_out = p->n_outputs};
   if (p->n_inputs < 1 || p->n_inputs > TREE_SLOTS || out->kind != TN_KIND_TENSOR) return false;
   if (tn_tensor_elements(out) < 1) return false;
-  for (int32_t k = 0; k < p->line->n_inputs && f->n_in < p->n_inputs; k++) {
+  for (int32_t k = 0; k < p->line->n_inputs; k++) { /* lists are inputs one by one */
     const check_input *in = &p->line->inputs[k];
-    if (in->list || in->sequence || !take_input(o, f, p, in)) return false;
+    const int32_t n = in->n ? in->n : !in->list;
+    if (in->sequence) return false;
+    for (int32_t i = 0; i < n && f->n_in < p->n_inputs; i++)
+      if (!take_input(o, f, p, &in->items[i])) return false;
   }
   const tn_node *node = &tn_graph_node(p->graph, p->node)->node;
   const tn_attr **attrs =
@@ -108,6 +112,16 @@ static bool add_form(void *arg, const char *text) {
   return h->op->n_forms < TREE_FORMS;
 }
 
+/* A list of one is no pattern: the first form, which most trees take, has two. */
+static void prefer_pairs(tree_op *op) {
+  for (int32_t k = 1; k < op->n_forms && op->forms[0].n_in < 2; k++) {
+    const tree_form first = op->forms[0];
+    if (op->forms[k].n_in < 2) continue;
+    op->forms[0] = op->forms[k];
+    op->forms[k] = first;
+  }
+}
+
 static void find_forms(tree_ops *o, tree_op *op) {
   harvest h = {o, op};
   op->forms = check_need(tn_arena_alloc(&o->arena, TREE_FORMS * sizeof *op->forms));
@@ -115,6 +129,7 @@ static void find_forms(tree_ops *o, tree_op *op) {
   for (uint32_t k = 0; more && k < op->op->op.n_cases; k++)
     more = add_form(&h, op->op->op.cases[k]);
   if (!op->n_forms) check_generic(op->op, NULL, 0, add_form, &h);
+  if (tn_schema_input(&op->op->schema, op->op->schema.n_inputs - 1)->list) prefer_pairs(op);
 }
 
 /* ---- names in the plug-in's file ------------------------------------------------------------- */
@@ -176,7 +191,7 @@ typedef struct builder {
   tree_built *b;
   bool plain; /* leaves are those of b */
   int32_t n_leaves;
-  int32_t first[TREE_NODES]; /* value that is each node's first input; -1: not yet */
+  int32_t read[TREE_NODES][TREE_SLOTS]; /* values that the nodes read; -1: not yet */
 } builder;
 
 static int32_t version_of(const tree_ops *o, const tn_opdef *op) {
@@ -194,6 +209,14 @@ static void adapt(const tree_form *f, uint32_t known, const tn_tensor *now, tn_t
       }
 }
 
+/* Among numbers: what is none, and none that is finite. */
+static void put_unbounded(const tn_tensor *t, int32_t index) {
+  static const double some[] = {INFINITY, NAN, 0, -INFINITY};
+  const int64_t n = tn_tensor_elements(t);
+  for (int64_t k = index % 2; k < n; k += 2)
+    tn_store_f64(t->dtype, t->data, k, some[(k / 2 + index) % 4]);
+}
+
 static void fill_leaf(tree_built *b, tree_leaf *leaf, check_spec spec, int32_t index) {
   const int64_t bytes = tn_storage_bytes(&leaf->type);
   const bool is_float = tn_dtype(leaf->type.dtype)->is_float != 0;
@@ -204,6 +227,7 @@ static void fill_leaf(tree_built *b, tree_leaf *leaf, check_spec spec, int32_t i
     leaf->data[k] = leaf->type.data =
         check_need(tn_arena_alloc(&b->arena, (uint64_t)bytes + !bytes));
     check_fill(&spec, &leaf->type, (uint64_t)index * TREE_FILLS + (uint64_t)k + 1);
+    if (is_float && k == TREE_FILLS - 1) put_unbounded(&leaf->type, index);
   }
   leaf->type.data = leaf->data[0];
 }
@@ -254,7 +278,8 @@ static tn_status connect(builder *x, const tree_node *n, const tree_form *f, int
     for (uint32_t k = 0; k < f->n_in; k++) {
       if (n->slots[k].kind != (pass ? SLOT_SAME : SLOT_NODE)) continue;
       if (pass && n->slots[k].node == (int32_t)(n - x->t->nodes)) continue;
-      values[k] = pass ? x->first[n->slots[k].node] : build_node(x, n->slots[k].node);
+      values[k] =
+          pass ? x->read[n->slots[k].node][n->slots[k].slot] : build_node(x, n->slots[k].node);
       if (values[k] < 0) return TN_ERR_INVALID;
       if (*out_known < 0) *out_known = (int32_t)k;
       if (!x->plain && tn_graph_val(x->g, values[k])->type->dtype != f->in[k].dtype)
@@ -281,14 +306,13 @@ static int32_t build_node(builder *x, int32_t index) {
   if (connect(x, n, f, values, &known)) return TN_ERR_SHAPE;
   const tn_tensor now = known < 0 ? f->in[0] : *tn_graph_val(x->g, values[known])->type;
   for (uint32_t k = 0; k < f->n_in; k++) {
-    const bool is_first = k && n->slots[k].kind == SLOT_SAME; /* of its own node */
-    if (values[k] >= 0 || !f->there[k] || is_first) continue;
+    const bool is_own = n->slots[k].kind == SLOT_SAME && n->slots[k].node == index;
+    if (is_own) values[k] = values[n->slots[k].slot]; /* Sub(x, x) */
+    if (values[k] >= 0 || !f->there[k] || is_own) continue;
     values[k] = make_leaf(x, f, k, n->slots[k].kind == SLOT_CONST, known, &now);
     if (values[k] < 0) return values[k];
   }
-  x->first[index] = values[0];
-  for (uint32_t k = 1; k < f->n_in; k++) /* Sub(x, x) */
-    if (n->slots[k].kind == SLOT_SAME && n->slots[k].node == index) values[k] = values[0];
+  memcpy(x->read[index], values, sizeof values);
   for (uint32_t k = 0; k < f->n_out; k++)
     if ((outputs[k] = api->value(x->g, "")) < 0) return outputs[k];
   const tn_node node = {.head = TN_HEAD(tn_node),
@@ -310,7 +334,8 @@ static int32_t build_node(builder *x, int32_t index) {
 }
 
 static bool build(builder *x) {
-  for (int32_t k = 0; k < TREE_NODES; k++) x->first[k] = TN_NO_ID;
+  for (int32_t k = 0; k < TREE_NODES; k++)
+    for (int32_t i = 0; i < TREE_SLOTS; i++) x->read[k][i] = TN_NO_ID;
   if (tn_graph_create(x->o->env->runtime, &x->g)) check_die("no graph");
   const int32_t out = build_node(x, x->t->top);
   return out >= 0 && !tn_graph_functions()->add_output(x->g, out);
@@ -361,7 +386,7 @@ static size_t node_text(const tree_ops *o, const tree *t, int32_t index, char *b
     if (s.kind == SLOT_NODE)
       at = node_text(o, t, s.node, buf, size, at);
     else if (s.kind == SLOT_SAME)
-      at = put(buf, size, at, "x");
+      at = put(buf, size, at, s.slot ? "y" : "x");
     else
       at = put(buf, size, at, !f->there[k] ? "_" : f->constant[k] || s.kind ? "c" : k ? "y" : "x");
   }
@@ -389,32 +414,45 @@ static int32_t add_node(tree *t, int32_t op, int32_t form) {
 int64_t tree_n_changes(const tree_ops *o, const tree *from, int32_t ops) {
   (void)o;
   const int64_t slots = (int64_t)from->n * TREE_SLOTS;
-  return slots * (1 + TREE_NODES) + (int64_t)ops * (slots + TREE_SLOTS);
+  return slots * (1 + TREE_NODES * TREE_SHARED) + (int64_t)ops * (slots + TREE_SLOTS);
 }
 
-/* In this order: a slot becomes a constant, or what some node reads first; then for each operator a
+/* Whether the input that the slot names is one of an earlier slot or of another node. */
+static bool is_shared(const tree_ops *o, const tree *t, const tree_node *n, int32_t slot) {
+  const tree_slot s = n->slots[slot];
+  if (s.node >= t->n) return false;
+  const tree_node *other = &t->nodes[s.node];
+  const tree_form *f = &o->ops[other->op].forms[other->form];
+  return (uint32_t)s.slot < f->n_in && f->there[s.slot] && (n != other || s.slot < slot);
+}
+
+/* In this order: a slot becomes a constant, or what some node reads first, second or third; then for each operator a
  * node in front of each slot, and behind the top. */
 bool tree_change(const tree_ops *o, const tree *from, int64_t number, int32_t ops, tree *out) {
   const int64_t slots = (int64_t)from->n * TREE_SLOTS;
   *out = *from;
-  if (number < slots * (1 + TREE_NODES)) {
+  if (number < slots * (1 + TREE_NODES * TREE_SHARED)) {
     tree_node *n = &out->nodes[number % slots / TREE_SLOTS];
     tree_slot *s = &n->slots[number % TREE_SLOTS];
-    const int32_t what = (int32_t)(number / slots);
     if (s->kind != SLOT_FORM ||
         (uint32_t)(number % TREE_SLOTS) >= o->ops[n->op].forms[n->form].n_in)
       return false;
-    *s = what ? (tree_slot){SLOT_SAME, what - 1} : (tree_slot){SLOT_CONST, 0};
-    return !what || (what - 1 < from->n && (n != &out->nodes[what - 1] || number % TREE_SLOTS));
+    const int64_t what = number / slots - 1;
+    if (what < 0) {
+      s->kind = SLOT_CONST;
+      return true;
+    }
+    *s = (tree_slot){SLOT_SAME, (int32_t)(what % TREE_NODES), (int32_t)(what / TREE_NODES)};
+    return is_shared(o, out, n, (int32_t)(number % TREE_SLOTS));
   }
-  number -= slots * (1 + TREE_NODES);
+  number -= slots * (1 + TREE_NODES * TREE_SHARED);
   const int32_t op = (int32_t)(number / (slots + TREE_SLOTS));
   const int64_t place = number % (slots + TREE_SLOTS);
   if (op >= ops || from->n == TREE_NODES) return false;
   const int32_t added = add_node(out, op, 0);
   if (place >= slots) {
     if ((uint32_t)(place - slots) >= o->ops[op].forms[0].n_in) return false;
-    out->nodes[added].slots[place - slots] = (tree_slot){SLOT_NODE, from->top};
+    out->nodes[added].slots[place - slots] = (tree_slot){SLOT_NODE, from->top, 0};
     out->top = added;
     return true;
   }
@@ -424,6 +462,6 @@ bool tree_change(const tree_ops *o, const tree *from, int64_t number, int32_t op
   if (s->kind != SLOT_FORM || (uint32_t)(place % TREE_SLOTS) >= f->n_in ||
       !f->there[place % TREE_SLOTS])
     return false;
-  *s = (tree_slot){SLOT_NODE, added};
+  *s = (tree_slot){SLOT_NODE, added, 0};
   return true;
 }

@@ -6,6 +6,7 @@
  * stand in its file. Each graph that it changes is run as it was and as it is then. */
 #include <math.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/abi.h"
 #include "base/cpu.h"
@@ -97,7 +98,7 @@ typedef struct search {
   uint64_t traces[MAX_TRACES];
   int32_t n_traces;
   int64_t n_tried, n_shown, n_run; /* graphs, and runs of them */
-  uint64_t until_ns;
+  uint64_t until_ns, until_cpu_ns; /* by the clock, and of the processor */
   char fired[MAX_FIRED][CHECK_DOING];
 } search;
 
@@ -269,9 +270,15 @@ static void show(search *s, const tree *t) {
 
 /* ---- the search ------------------------------------------------------------------------------ */
 
+static uint64_t cpu_ns(void) {
+  struct timespec now;
+  if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now)) return 0;
+  return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
 static bool is_over(const search *s) {
   return !check_unit_ok(s->env) || s->n_fired == MAX_FIRED || s->n_tried >= MAX_TRIED ||
-         tn_now_ns() > s->until_ns;
+         cpu_ns() > s->until_cpu_ns || tn_now_ns() > s->until_ns;
 }
 
 static void show_root(search *s, const tn_opdef *root) {
@@ -338,7 +345,9 @@ void check_rewrite(check_env *env, const tn_opdef *root, const tn_rewritedef *re
   const bool fresh = check_unit_begin(env, "graphs around %s", rewrite->rewrite.root);
   if (fresh) {
     tree_ops_open(&s->ops, env);
-    s->until_ns = tn_now_ns() + (uint64_t)(1e9 * fmin(MAX_MS / 1e3, env->limits->unit_seconds / 3));
+    s->until_ns = tn_now_ns() + (uint64_t)(1e9 * env->limits->unit_seconds * 2 / 3);
+    s->until_cpu_ns =
+        cpu_ns() + (uint64_t)(1e9 * fmin(MAX_MS / 1e3, env->limits->unit_seconds / 3));
     look_for_patterns(s, root);
     check_unit_end(env);
     report(s);

@@ -4,7 +4,14 @@
 
 #include "harness/problem.h"
 
-enum { TREE_NODES = 5, TREE_SLOTS = 6, TREE_FORMS = 4, TREE_LEAVES = 24, TREE_FILLS = 3 };
+enum {
+  TREE_NODES = 5,
+  TREE_SLOTS = 6,
+  TREE_SHARED = 3, /* slots of which other slots may read what is put into them */
+  TREE_FORMS = 4,
+  TREE_LEAVES = 24,
+  TREE_FILLS = 4 /* the last with infinities and what is no number */
+};
 
 typedef struct tree_form { /* one way to call an operator, from a case or made up */
   uint32_t n_in, n_out, n_attrs;
@@ -27,12 +34,12 @@ typedef struct tree_ops { /* those that the plug-in's file names come first: n_n
   int32_t n, n_named;
 } tree_ops;
 
-/* SLOT_FORM: a fresh input, or what the form says; SLOT_SAME: what the first input of `node` is */
+/* SLOT_FORM: a fresh input, or what the form says; SLOT_SAME: what input `slot` of `node` is */
 typedef enum tree_slot_kind { SLOT_FORM, SLOT_CONST, SLOT_NODE, SLOT_SAME } tree_slot_kind;
 
 typedef struct tree_slot {
   tree_slot_kind kind;
-  int32_t node;
+  int32_t node, slot;
 } tree_slot;
 
 typedef struct tree_node {

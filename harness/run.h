@@ -113,8 +113,9 @@ void check_copy_compare(check_env *env, tn_call *call, const char *who, bool out
 /* ---- the parts of a test --------------------------------------------------------------------- */
 
 void check_trial(const check_subject *s, bool full); /* run_variants.c */
-/* Runs the kernel with fused steps; false: it takes none of them here. */
-bool check_epilogues(const check_subject *s); /* epilogue.c */
+/* epilogue.c: runs the kernel with fused steps; false: it takes none of them here. all: each kind,
+ * and chains; else sums, for where their operands lie depends on the shapes. */
+bool check_epilogues(const check_subject *s, bool all);
 /* Applies the step to every element of y, in f64. operand: its t, NULL: it has none. */
 void check_epilogue_apply(const tn_epilogue *e, const tn_tensor *operand, tn_tensor *y);
 const char *check_epilogue_name(uint32_t kind); /* "relu" */

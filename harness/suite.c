@@ -114,8 +114,8 @@ static void try_level(op_test *t, int32_t kernel, check_subject *s, bool *full) 
     c->claims_done = true;
     check_claims(s);
   }
-  if (*full && !CHECK_THREADS_ONLY && is_small(s->problem) && c->epilogues_left > 0 &&
-      check_epilogues(s)) {
+  if (*full && !CHECK_THREADS_ONLY && is_small(s->problem) &&
+      check_epilogues(s, c->epilogues_left > 0)) {
     c->epilogue_done = true;
     c->epilogues_left--;
   }

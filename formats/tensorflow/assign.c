@@ -149,8 +149,7 @@ static tn_status look_at_functions(calls *c) {
   return s;
 }
 
-/* Would the call assign a variable? */
-static tn_status call_assigns(tf_env *e, const tf_node *n, bool *out) {
+tn_status tf_call_assigns(tf_env *e, const tf_node *n, bool *out) {
   calls c = {.r = e->r};
   bool chosen;
   tn_status s;
@@ -264,7 +263,7 @@ static tn_status look_at(tf_env *e, int32_t node) {
   tf_value none;
   if (tn_map_get(&e->r->functions, n->op, -1) < 0 && tf_assigns(n->op)) return assign(e, node);
   if (e->values[node]) return TN_OK; /* what is built was looked at */
-  const tn_status s = call_assigns(e, n, &assigns);
+  const tn_status s = tf_call_assigns(e, n, &assigns);
   return s || !assigns ? s : tf_get(e, (tf_edge){node, 0}, &none);
 }
 

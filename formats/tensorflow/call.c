@@ -43,6 +43,7 @@ typedef struct call {
   const tf_node *n;
   tf_value *in, *out;
   uint32_t n_out;
+  tf_carried carried; /* what branches and loops assign: further values that they give */
 } call;
 
 static tn_status open_call(tf_env *e, int32_t node, call *c) {
@@ -112,9 +113,51 @@ static tn_status last_choice(const call *c, tf_env *e, const char *name, tf_valu
   return run(e, c->n, name, e->g, c->in + 1, c->n->n_in - 1, out, c->n_out);
 }
 
+/* Results of a branch, then what it leaves in the variables; around it they are as before. */
+static tn_status choice_results(const call *c, tn_graph *g, tf_value *out, const tf_value *before,
+                                tf_value *after) {
+  tf_reader *r = c->e->r;
+  tn_status s = add_results(c, g, out, c->n_out);
+  if (!s) s = tf_carried_get(r, &c->carried, g, after);
+  if (!s) s = add_results(c, g, after, c->carried.n);
+  tf_carried_set(r, &c->carried, c->e->g, before);
+  return s;
+}
+
+/* The values of the variables around a branch, and in its graph. */
+static tn_status choice_open(const call *c, tn_graph *g, tf_value **before, tf_value **inside) {
+  tf_reader *r = c->e->r;
+  *before = tf_values_new(r, c->carried.n), *inside = tf_values_new(r, c->carried.n);
+  if (!*before || !*inside) return tf_no_memory(r);
+  tn_status s = tf_carried_get(r, &c->carried, c->e->g, *before);
+  if (!s) s = tf_carried_get(r, &c->carried, g, *inside);
+  if (!s) tf_carried_set(r, &c->carried, g, *inside);
+  return s;
+}
+
 static tn_status choice_graph(const call *c, tn_graph *g, const char *name, tf_value *out) {
-  const tn_status s = run(c->e, c->n, name, g, c->in + 1, c->n->n_in - 1, out, c->n_out);
-  return s ? s : add_results(c, g, out, c->n_out);
+  tf_value *before, *inside;
+  tn_status s = choice_open(c, g, &before, &inside);
+  if (!s) s = run(c->e, c->n, name, g, c->in + 1, c->n->n_in - 1, out, c->n_out);
+  return s ? s : choice_results(c, g, out, before, inside);
+}
+
+/* The node itself, with its results and what it leaves in the variables. */
+static tn_status add_choice(const call *c, int32_t condition, tn_graph *const graphs[2],
+                            tf_value *out) {
+  tf_reader *r = c->e->r;
+  const uint32_t n = c->n_out + c->carried.n;
+  int32_t *ids = tn_arena_alloc(&r->arena, ((uint64_t)n + 1) * sizeof *ids);
+  tf_value *after = tf_values_new(r, c->carried.n);
+  if (!ids || !after) return tf_no_memory(r);
+  tn_status s = TN_OK;
+  for (uint32_t k = 0; k < n && !s; k++) {
+    s = tf_value_new(c->e, c->n, k, &ids[k]);
+    (k < c->n_out ? &out[k] : &after[k - c->n_out])->id = ids[k];
+  }
+  if (!s) s = tf_add_if(c->e, c->n, condition, graphs, ids, n);
+  if (!s) tf_carried_set(r, &c->carried, c->e->g, after);
+  return s;
 }
 
 static tn_status if_of(const call *c, int32_t condition, const char *yes, const char *no,
@@ -123,18 +166,13 @@ static tn_status if_of(const call *c, int32_t condition, const char *yes, const 
   tn_graph *graphs[2];
   bool known;
   tf_value *v = tf_values_new(e->r, c->n_out);
-  int32_t *ids = tn_arena_alloc(&e->r->arena, ((uint64_t)c->n_out + 1) * sizeof *ids);
-  if (!v || !ids) return tf_no_memory(e->r);
+  if (!v) return tf_no_memory(e->r);
   if (tf_known_bool(e, condition, &known)) return last_choice(c, e, known ? yes : no, out);
   tn_status s = tf_subgraph(e, c->n, &graphs[0]);
   if (!s) s = tf_subgraph(e, c->n, &graphs[1]);
   if (!s) s = choice_graph(c, graphs[0], no, v);
   if (!s) s = choice_graph(c, graphs[1], yes, v);
-  for (uint32_t k = 0; k < c->n_out && !s; k++) {
-    s = tf_value_new(e, c->n, k, &ids[k]);
-    out[k].id = ids[k];
-  }
-  return s ? s : tf_add_if(e, c->n, condition, graphs, ids, c->n_out);
+  return s ? s : add_choice(c, condition, graphs, out);
 }
 
 static tn_status build_if(const call *c) {
@@ -169,9 +207,9 @@ static tn_status case_of(const call *c, const tn_proto_value *branch, int32_t k,
   const tn_proto_value *more = branch->next;
   const char *name = tf_text(r, tn_proto_str(branch->message, "name"));
   tn_graph *graphs[2];
-  int32_t condition, *ids = tn_arena_alloc(&r->arena, ((uint64_t)c->n_out + 1) * sizeof *ids);
-  tf_value *v = tf_values_new(r, c->n_out);
-  if (!name || !ids || !v) return tf_no_memory(r);
+  int32_t condition;
+  tf_value *v = tf_values_new(r, c->n_out), *before, *inside;
+  if (!name || !v) return tf_no_memory(r);
   if (!more) return last_choice(c, c->e, name, out);
   if (k == TF_MAX_DEPTH) return tf_node_fail(r, c->n, TN_ERR_OVERFLOW, "has too many branches");
   tn_status s = index_is(c, k, &condition);
@@ -187,19 +225,16 @@ static tn_status case_of(const call *c, const tn_proto_value *branch, int32_t k,
   if (!inner.in) return tf_no_memory(r);
   for (uint32_t i = 0; i < c->n->n_in && !s; i++)
     s = tf_capture(&there, c->e, c->in[i], &inner.in[i]);
+  if (!s) s = choice_open(c, graphs[0], &before, &inside);
   if (!s) s = case_of(&inner, more, k + 1, v);
-  if (!s) s = add_results(&inner, graphs[0], v, c->n_out);
-  for (uint32_t i = 0; i < c->n_out && !s; i++) {
-    s = tf_value_new(c->e, c->n, i, &ids[i]);
-    out[i].id = ids[i];
-  }
-  return s ? s : tf_add_if(c->e, c->n, condition, graphs, ids, c->n_out);
+  if (!s) s = choice_results(c, graphs[0], v, before, inside);
+  return s ? s : add_choice(c, condition, graphs, out);
 }
 
 static tn_status build_case(const call *c) {
   const tn_proto_message *list = tn_proto_sub(tf_attr(c->n, "branches"), "list");
   const tn_proto_value *first = tn_proto_next(list, "func", NULL);
-  if (!first || !c->n->n_in || !c->n_out || c->in[0].id < 0)
+  if (!first || !c->n->n_in || !(c->n_out + c->carried.n) || c->in[0].id < 0)
     return tf_node_fail(c->e->r, c->n, TN_ERR_INVALID, "has no index, or no branches");
   for (const tn_proto_value *v = first; v; v = v->next)
     if (v->field != first->field)
@@ -243,6 +278,7 @@ typedef struct loop {
   bool *kept;
   tn_graph *g;
   tf_value *now, *next; /* in g: what an iteration gets and leaves */
+  tf_value *variables;  /* likewise */
 } loop;
 
 static tn_status loop_input(const loop *l, const char *what, uint32_t k, int32_t *out) {
@@ -268,6 +304,9 @@ static tn_status loop_body(const loop *l) {
     s = l->kept[k] ? tf_capture(&inner, c->e, c->in[k], &l->now[k])
                    : loop_input(l, "in", k, &l->now[k].id);
   }
+  for (uint32_t k = 0; k < c->carried.n && !s; k++)
+    s = loop_input(l, "variable", k, &l->variables[k].id);
+  if (!s) tf_carried_set(c->e->r, &c->carried, l->g, l->variables);
   if (!s) s = run_in(c->e, c->n, l->body, l->g, l->now, n, l->next, n);
   for (uint32_t k = 0; k < n && !s; k++)
     if (l->kept[k]) l->next[k] = l->now[k];
@@ -275,7 +314,8 @@ static tn_status loop_body(const loop *l) {
   if (!s) s = tf_add_output(c->e, c->n, goes_on, l->g);
   for (uint32_t k = 0; k < n && !s; k++)
     if (!l->kept[k]) s = tf_add_output(c->e, c->n, l->next[k], l->g);
-  return s;
+  if (!s) s = tf_carried_get(c->e->r, &c->carried, l->g, l->variables);
+  return s ? s : add_results(c, l->g, l->variables, c->carried.n);
 }
 
 static tn_status check_loop(const loop *l) {
@@ -300,16 +340,21 @@ static tn_status build_while(const call *c) {
   loop l = {.c = c,
             .kept = tn_arena_alloc(&e->r->arena, (uint64_t)n + 1),
             .now = tf_values_new(e->r, n),
-            .next = tf_values_new(e->r, n)};
-  int32_t *in = tn_arena_alloc(&e->r->arena, ((uint64_t)n + 1) * sizeof *in),
-          *out = tn_arena_alloc(&e->r->arena, ((uint64_t)n + 1) * sizeof *out);
-  if (!l.kept || !l.now || !l.next || !in || !out) return tf_no_memory(e->r);
+            .next = tf_values_new(e->r, n),
+            .variables = tf_values_new(e->r, c->carried.n)};
+  const uint64_t room = (uint64_t)n + c->carried.n + 1;
+  int32_t *in = tn_arena_alloc(&e->r->arena, room * sizeof *in),
+          *out = tn_arena_alloc(&e->r->arena, room * sizeof *out);
+  tf_value *before = tf_values_new(e->r, c->carried.n);
+  if (!l.kept || !l.now || !l.next || !l.variables || !in || !out || !before)
+    return tf_no_memory(e->r);
   tf_value condition;
   uint32_t m = 0;
   tn_status s = function_named(c, "cond", &l.cond);
   if (!s) s = function_named(c, "body", &l.body);
   if (!s) s = check_loop(&l);
   if (!s) s = run(e, c->n, l.cond, e->g, c->in, n, &condition, 1);
+  if (!s) s = tf_carried_get(e->r, &c->carried, e->g, before);
   if (!s) s = tf_subgraph(e, c->n, &l.g);
   if (!s) s = loop_body(&l);
   for (uint32_t k = 0; k < n && !s; k++) {
@@ -318,7 +363,13 @@ static tn_status build_while(const call *c) {
     s = tf_value_new(e, c->n, k, &c->out[k].id);
     in[m] = c->in[k].id, out[m++] = c->out[k].id;
   }
+  for (uint32_t k = 0; k < c->carried.n && !s; k++) {
+    in[m] = before[k].id;
+    s = tf_value_new(e, c->n, n + k, &before[k].id);
+    out[m++] = before[k].id;
+  }
   if (!s) s = tf_add_loop(e, c->n, condition.id, &l.g, in, m, out);
+  if (!s) tf_carried_set(e->r, &c->carried, e->g, before);
   if (!s) tf_set(e, c->node, c->out);
   return s;
 }
@@ -347,6 +398,7 @@ tn_status tf_call_build(tf_env *e, int32_t node) {
   const char *name = n->op;
   tn_status s = open_call(e, node, &c);
   if (!s && names_function(n)) s = function_named(&c, "f", &name);
+  if (!s && (is_branch(n) || is_case(n) || is_loop(n))) s = tf_carried_find(e, n, c.in, &c.carried);
   if (s) return s;
   return is_branch(n) ? build_if(&c)
          : is_case(n) ? build_case(&c)

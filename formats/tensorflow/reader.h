@@ -65,9 +65,12 @@ enum { TF_NO_PRED = INT32_MIN, TF_MAX_DEPTH = 100 };
 typedef struct tf_variable {
   const char *name;
   const char *key; /* in the checkpoint */
-  int32_t now;     /* value in the model's graph, after what is built; TN_NO_ID: not made yet */
+  int32_t now;     /* its value, after what is built; TN_NO_ID: not made yet */
+  tn_graph *g;     /* whose value that is: the model's graph, or a branch or loop that carries it */
   int32_t state;   /* TN_NO_ID: it is a constant */
   const tf_node *keys, *values; /* of a table, whose key is NULL: Consts that fill it, or NULL */
+  const tf_node *table, *file;  /* its handle; the node that names the file that fills it */
+  const tf_node *lines;         /* what fills it with that, by its attributes */
 } tf_variable;
 
 /* An entry of a checkpoint. */
@@ -193,6 +196,17 @@ tn_status tf_flow_build(tf_env *e, int32_t node);
 tn_status tf_variable_handle(tf_env *e, int32_t node);
 tn_status tf_variable_read(tf_env *e, const tf_node *n, tf_value variable, tf_value *out);
 tn_status tf_variables_open(tf_reader *r);
+
+/* Variables that a branch or loop may assign: values that it carries. */
+typedef struct tf_carried {
+  int32_t *list; /* numbers of variables */
+  uint32_t n;
+} tf_carried;
+/* Those among the values that node n hands to its functions, if these assign any. */
+tn_status tf_carried_find(tf_env *e, const tf_node *n, const tf_value *in, tf_carried *out);
+/* What they are now, as values of g; what they are from now on. */
+tn_status tf_carried_get(tf_reader *r, const tf_carried *c, tn_graph *g, tf_value *out);
+void tf_carried_set(tf_reader *r, const tf_carried *c, tn_graph *g, const tf_value *values);
 /* Of what an edge of e stands for. */
 const char *tf_variable_name(tf_env *e, tf_edge handle);
 /* The same in a body whose arguments are variables of these names. */
@@ -207,6 +221,8 @@ tn_status tf_variables_close(tf_reader *r);
 tn_status tf_assign_function(tf_env *e);
 tn_status tf_assign_graph(tf_env *e, const uint8_t *is_output);
 bool tf_assigns(const char *op);
+/* Would the call assign a variable? */
+tn_status tf_call_assigns(tf_env *e, const tf_node *n, bool *out);
 /* Nodes of a body that others need, by data or control: those on the list were not looked at. */
 typedef struct tf_reach {
   uint8_t *reached;
@@ -217,7 +233,11 @@ tn_status tf_go_to_sources(tf_reader *r, tf_reach *to, const tf_node *n);
 /* Nodes behind the edges of control of this one that read or assign variables, and run before. */
 tn_status tf_run_before(tf_env *e, int32_t node, tf_edge_fn fn, void *ctx);
 
-/* table.c: tables that constants fill when the model is loaded. */
+/* asset.c: two columns of the text file that fills a table, as its keys and values. */
+tn_status tf_asset_columns(tf_reader *r, const tf_node *reads, const tf_variable *table,
+                           tn_tensor *keys, tn_tensor *values);
+
+/* table.c: tables that constants, or files among the assets, fill when the model is loaded. */
 tn_status tf_table_handle(tf_env *e, int32_t node);
 tn_status tf_table_find(tf_env *e, int32_t node);
 tn_status tf_table_size(tf_env *e, int32_t node);

@@ -219,13 +219,19 @@ static const tn_proto_field MetaInfo_fields[] = {
 };
 TYPE(MetaInfo, "MetaInfoDef");
 
+static const tn_proto_field Asset_fields[] = {
+    {"tensor_info", 1, TN_FIELD_MESSAGE, false, &TensorInfo, NULL},
+    {"filename", 2, TN_FIELD_TEXT, false, NULL, NULL},
+};
+TYPE(Asset, "AssetFileDef");
+
 static const tn_proto_field MetaGraph_fields[] = {
     {"meta_info_def", 1, TN_FIELD_MESSAGE, false, &MetaInfo, NULL},
     {"graph_def", 2, TN_FIELD_MESSAGE, false, &Graph, NULL},
     {"saver_def", 3, TN_FIELD_MESSAGE, false, &Saver, NULL},
     {"collection_def", 4, TN_FIELD_SKIP, true, NULL, NULL},
     {"signature_def", 5, TN_FIELD_MESSAGE, true, &SignatureEntry, NULL},
-    {"asset_file_def", 6, TN_FIELD_SKIP, true, NULL, NULL},
+    {"asset_file_def", 6, TN_FIELD_MESSAGE, true, &Asset, NULL},
     {"object_graph_def", 7, TN_FIELD_SKIP, false, NULL, NULL},
 };
 TYPE(MetaGraph, "MetaGraphDef");

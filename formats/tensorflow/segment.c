@@ -176,3 +176,22 @@ tn_status tf_sparse_to_dense(const tn_call *call, tn_graph *graph, int32_t node)
   const int32_t in[] = {base, tn_low_reshape(&l, tn_low_in_i64(&l, 0), 2, pairs), updates};
   return tn_low_done(&l, tn_low_emit(&l, "ScatterND", in, 3, NULL, 0));
 }
+
+/* ---- counting ---- */
+
+/* How often each number below `size` stands in the last dim, or what stands for it adds up to. */
+tn_status tf_dense_bincount(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const tn_tensor *x = tn_low_type(&l, 0), *weights = tn_low_type(&l, 2);
+  const bool is_weighted = tn_elements(weights) > 0, is_binary = tn_low_int(&l, "binary_output", 0);
+  if (x->rank != 1 && x->rank != 2) return tn_low_unsupported(&l, "such a rank");
+  const int64_t over[] = {x->rank - 1};
+  const int32_t numbers = tn_low_3(&l, "Range", tn_low_number(&l, TN_I64, 0), tn_low_in_i64(&l, 1),
+                                   tn_low_number(&l, TN_I64, 1));
+  const int32_t is_here =
+      tn_low_2(&l, "Equal", lo_unsqueeze(&l, tn_low_in_i64(&l, 0), -1), numbers);
+  int32_t each = tn_low_cast(&l, is_here, weights->dtype);
+  if (is_weighted && !is_binary)
+    each = tn_low_2(&l, "Mul", each, lo_unsqueeze(&l, tn_low_in(&l, 2), -1));
+  return tn_low_done(&l, lo_reduce(&l, is_binary ? "ReduceMax" : "ReduceSum", each, over, 1, 0));
+}

@@ -1,6 +1,6 @@
-/* Tables: handles that nodes hand on, and constants that fill them. The nodes that would fill them
- * when the model is loaded are read, and not run: they stand in the graph, or in a function that
- * the graph calls. */
+/* Tables: handles that nodes hand on, and constants or files that fill them. The nodes that would
+ * fill them when the model is loaded are read, and not run: they stand in the graph, or in a
+ * function that the graph calls. */
 #include "reader.h"
 
 /* ---- what fills a table ---- */
@@ -25,16 +25,39 @@ static bool fills(const tf_node *n) {
                           tf_op_is(n, "InitializeTableV2") || tf_op_is(n, "InitializeTable"));
 }
 
+static bool fills_from_file(const tf_node *n) {
+  return n->n_in == 2 && (tf_op_is(n, "InitializeTableFromTextFileV2") ||
+                          tf_op_is(n, "InitializeTableFromTextFile"));
+}
+
+/* Names of files are kept in variables: what the graph assigns to the one that n reads; else n. */
+static const tf_node *file_behind(const tf_reader *r, const tf_node *n) {
+  if (!n || !tf_op_is(n, "ReadVariableOp") || !n->n_in) return n;
+  for (int32_t k = 0; k < r->main->n; k++) {
+    const tf_node *a = &r->main->nodes[k];
+    if (tf_op_is(a, "AssignVariableOp") && a->n_in == 2 && a->in[0].node == n->in[0].node)
+      return node_behind(r, NULL, a->in[1]);
+  }
+  return NULL;
+}
+
 /* If the nodes of b fill this table, with what. */
 static tn_status look_in(tf_reader *r, const tf_body *b, const tf_node *caller, const char *table,
                          tf_variable *out) {
   for (int32_t k = 0; k < b->n; k++) {
     const tf_node *n = &b->nodes[k], *handle;
-    if (!fills(n)) continue;
+    const bool from_file = fills_from_file(n);
+    if (!fills(n) && !from_file) continue;
     handle = node_behind(r, caller, n->in[0]);
     const char *name = handle ? name_of(r, handle) : "";
     if (!name) return tf_no_memory(r);
     if (strcmp(name, table)) continue;
+    out->table = handle;
+    if (from_file) {
+      out->file = file_behind(r, node_behind(r, caller, n->in[1]));
+      out->lines = n;
+      continue;
+    }
     out->keys = node_behind(r, caller, n->in[1]);
     out->values = node_behind(r, caller, n->in[2]);
   }
@@ -43,7 +66,7 @@ static tn_status look_in(tf_reader *r, const tf_body *b, const tf_node *caller, 
 
 static tn_status find_content(tf_reader *r, const char *table, tf_variable *out) {
   tn_status s = look_in(r, r->main, NULL, table, out);
-  for (int32_t k = 0; k < r->main->n && !s && !out->keys; k++) {
+  for (int32_t k = 0; k < r->main->n && !s && !out->table; k++) {
     const tf_node *n = &r->main->nodes[k];
     bool takes_it = false;
     for (uint32_t i = 0; i < n->n_in && !takes_it; i++) {
@@ -108,6 +131,7 @@ static tn_status open_table(tf_env *e, const tf_node *n, uint32_t n_in, tn_tenso
   if (!handle.variable || r->variable_list.data[handle.variable - 1].key)
     return tf_node_fail(r, n, TN_ERR_UNSUPPORTED, "not supported: what it reads is no table");
   const tf_variable table = r->variable_list.data[handle.variable - 1];
+  if (table.file) return tf_asset_columns(r, n, &table, keys, values);
   s = content(r, n, table.keys, keys);
   if (!s) s = content(r, n, table.values, values);
   if (!s && (keys->rank != 1 || values->rank != 1 || keys->shape[0] != values->shape[0]))

@@ -66,7 +66,7 @@ static tn_status open_variable(tf_reader *r, const tf_node *n, tf_variable *v) {
   if (id < 0) return tf_graph_fail(r, n, id, "its value cannot be a constant");
   s = tf_set_const(r, n, r->g, id, &t, t.dtype != TN_STRING);
   if (s) return s;
-  v->now = id;
+  v->now = id, v->g = r->g;
   return tn_map_get(&r->assigned, v->name, -1) < 0 ? TN_OK : make_state(r, n, v, t);
 }
 
@@ -76,8 +76,53 @@ tn_status tf_variable_read(tf_env *e, const tf_node *n, tf_value variable, tf_va
   if (!v || !v->key)
     return tf_node_fail(r, n, TN_ERR_UNSUPPORTED, "not supported: what it reads is no variable");
   const tn_status s = open_variable(r, n, v);
-  const tf_env main = {.g = r->g};
-  return s ? s : tf_capture(e, &main, (tf_value){.id = v->now}, out);
+  const tf_env there = {.g = v->g};
+  return s ? s : tf_capture(e, &there, (tf_value){.id = v->now}, out);
+}
+
+/* ---- branches and loops ---- */
+
+static bool is_carried(const tf_carried *c, int32_t variable) {
+  for (uint32_t k = 0; k < c->n; k++)
+    if (c->list[k] == variable) return true;
+  return false;
+}
+
+tn_status tf_carried_find(tf_env *e, const tf_node *n, const tf_value *in, tf_carried *out) {
+  tf_reader *r = e->r;
+  bool assigns = false;
+  *out = (tf_carried){.n = 0};
+  tn_status s = r->assigned.n ? tf_call_assigns(e, n, &assigns) : TN_OK;
+  if (s || !assigns) return s;
+  out->list = tn_arena_alloc(&r->arena, ((uint64_t)n->n_in + 1) * sizeof *out->list);
+  if (!out->list) return tf_no_memory(r);
+  for (uint32_t k = 0; k < n->n_in && !s; k++) {
+    const int32_t at = in[k].variable - 1;
+    if (at < 0 || is_carried(out, at)) continue;
+    tf_variable *v = &r->variable_list.data[at];
+    if (!v->key || tn_map_get(&r->assigned, v->name, -1) < 0) continue;
+    s = open_variable(r, n, v);
+    out->list[out->n++] = at;
+  }
+  return s;
+}
+
+tn_status tf_carried_get(tf_reader *r, const tf_carried *c, tn_graph *g, tf_value *out) {
+  tf_env to = {.r = r, .g = g};
+  tn_status s = TN_OK;
+  for (uint32_t k = 0; k < c->n && !s; k++) {
+    const tf_variable *v = &r->variable_list.data[c->list[k]];
+    const tf_env there = {.g = v->g};
+    s = tf_capture(&to, &there, (tf_value){.id = v->now}, &out[k]);
+  }
+  return s;
+}
+
+void tf_carried_set(tf_reader *r, const tf_carried *c, tn_graph *g, const tf_value *values) {
+  for (uint32_t k = 0; k < c->n; k++) {
+    tf_variable *v = &r->variable_list.data[c->list[k]];
+    v->now = values[k].id, v->g = g;
+  }
 }
 
 /* ---- assignments ---- */
@@ -151,19 +196,19 @@ tn_status tf_variable_assign(tf_env *e, int32_t node) {
   tf_value handle, *none = tf_values_new(r, n->n_read + 1);
   int32_t made;
   if (!none) return tf_no_memory(r);
-  if (!how || e->g != r->g || !n->n_in)
-    return tf_node_fail(r, n, TN_ERR_UNSUPPORTED, "assigns variable '%.120s'%s: not supported yet",
-                        n->n_in ? tf_variable_name(e, n->in[0]) : "",
-                        how ? " in a branch or loop" : "");
+  if (!how || !n->n_in)
+    return tf_node_fail(r, n, TN_ERR_UNSUPPORTED, "assigns variable '%.120s': not supported yet",
+                        n->n_in ? tf_variable_name(e, n->in[0]) : "");
   tn_status s = tf_get(e, n->in[0], &handle);
   if (!s && (!handle.variable || !r->variable_list.data[handle.variable - 1].key))
     s = tf_node_fail(r, n, TN_ERR_UNSUPPORTED, "not supported: what it assigns is no variable");
   if (!s) s = open_variable(r, n, &r->variable_list.data[handle.variable - 1]);
   if (s) return s;
-  if (r->variable_list.data[handle.variable - 1].state < 0)
+  const tf_variable *v = &r->variable_list.data[handle.variable - 1];
+  if (v->state < 0 || v->g != e->g)
     return tf_node_fail(r, n, TN_ERR_UNSUPPORTED,
                         "not supported: how this variable comes here to be assigned");
-  s = new_value(e, n, how, r->variable_list.data[handle.variable - 1].now, &made);
+  s = new_value(e, n, how, v->now, &made);
   if (s) return s;
   r->variable_list.data[handle.variable - 1].now = made;
   tf_set(e, node, none);

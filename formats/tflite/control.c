@@ -149,6 +149,87 @@ tn_status tflite_if(const tflite_node *n) {
   return tflite_node_add(n, "", "If", n->inputs, 1, attrs, 2);
 }
 
+/* ---- STABLEHLO_CASE ---- */
+
+/* Which branch runs, `at` in this graph, is k? */
+static int32_t is_branch(tflite_reader *r, tn_graph *g, int32_t at, int64_t k) {
+  int32_t number = (int32_t)k;
+  const tn_tensor data = tn_tensor_make(TN_I32, 0, NULL, &number);
+  const int32_t same = new_value(r, g), inputs[] = {at, new_value(r, g)};
+  if (same < 0 || inputs[1] < 0) return TN_ERR_MEMORY;
+  const tn_status s = r->api->value_set_const(g, inputs[1], &data, 1);
+  const tn_node node = {.head = TN_HEAD(tn_node),
+                        .domain = "",
+                        .op = "Equal",
+                        .name = "",
+                        .inputs = inputs,
+                        .n_inputs = 2,
+                        .outputs = &same,
+                        .n_outputs = 1,
+                        .offset = -1};
+  const int32_t id = s ? s : r->api->add_node(g, &node);
+  return id < 0 ? id : same;
+}
+
+/* The branches from the k-th on, as outputs of g: the last one runs for all other numbers. */
+static tn_status cases_from(const tflite_node *n, const tn_ints *list, int64_t k, tn_graph *g) {
+  tflite_reader *r = n->s->r;
+  if (k == list->size - 1) return branch(n, list->data[k], g);
+  const char *name = r->api->value_name(n->s->g, n->inputs[0]);
+  const int32_t at = r->api->value(g, name), same = at < 0 ? at : is_branch(r, g, at, k);
+  int32_t outputs[MAX_CARRIED];
+  tn_status s = same < 0 ? graph_fails(r, same) : TN_OK;
+  tn_graph *graphs[2] = {s ? NULL : graph_new(r, g, &s), NULL};
+  if (!s) graphs[1] = graph_new(r, g, &s);
+  if (!s) s = branch(n, list->data[k], graphs[0]);
+  if (!s) s = cases_from(n, list, k + 1, graphs[1]);
+  if (s) return s;
+  for (uint64_t i = 0; i < n->n_outputs; i++) {
+    outputs[i] = new_value(r, g);
+    if (outputs[i] < 0) return tflite_no_memory(r);
+  }
+  const tn_attr then_branch = graph_attr("then_branch", &graphs[0]),
+                else_branch = graph_attr("else_branch", &graphs[1]),
+                *attrs[] = {&then_branch, &else_branch};
+  const tn_node node = {.head = TN_HEAD(tn_node),
+                        .domain = "",
+                        .op = "If",
+                        .name = "",
+                        .inputs = &same,
+                        .n_inputs = 1,
+                        .outputs = outputs,
+                        .n_outputs = (uint32_t)n->n_outputs,
+                        .attrs = attrs,
+                        .n_attrs = 2,
+                        .offset = (int64_t)n->at};
+  const int32_t id = r->api->add_node(g, &node);
+  if (id < 0) return graph_fails(r, id);
+  for (uint64_t i = 0; i < n->n_outputs && !s; i++) s = r->api->add_output(g, outputs[i]);
+  return s ? graph_fails(r, s) : TN_OK;
+}
+
+tn_status tflite_case(const tflite_node *n) {
+  enum { MAX_CASES = 256 };
+  tflite_reader *r = n->s->r;
+  const tn_ints *list = n->attrs->n ? &n->attrs->attrs[0].ints : NULL;
+  if (!list || list->size < 1 || list->size > MAX_CASES || !n->n_inputs || n->inputs[0] < 0 ||
+      n->n_inputs > MAX_CARRIED || n->n_outputs > MAX_CARRIED)
+    return tflite_fail(r, TN_ERR_INVALID, n->at,
+                       "has no branches, more than %d, no number, or too many values", MAX_CASES);
+  tn_status s = TN_OK;
+  const int32_t first = is_branch(r, n->s->g, n->inputs[0], 0);
+  tn_graph *graphs[2] = {graph_new(r, n->s->g, &s), NULL};
+  if (!s && first < 0) s = graph_fails(r, first);
+  if (!s) graphs[1] = graph_new(r, n->s->g, &s);
+  if (!s) s = branch(n, list->data[0], graphs[0]);
+  if (!s) s = cases_from(n, list, list->size > 1, graphs[1]);
+  if (s) return s;
+  const tn_attr then_branch = graph_attr("then_branch", &graphs[0]),
+                else_branch = graph_attr("else_branch", &graphs[1]),
+                *attrs[] = {&then_branch, &else_branch};
+  return tflite_node_add(n, "", "If", &first, 1, attrs, 2);
+}
+
 /* ---- STABLEHLO_COMPOSITE ---- */
 
 /* The decomposition, as a function of the model. */

@@ -32,6 +32,13 @@ int32_t tfl_joined(const tn_lowering *t, const int32_t *parts, uint32_t n, int64
 /* Input 0 padded (Pad's mode); fill TN_NO_ID: none is needed. */
 int32_t tfl_padded(const tn_lowering *t, const char *mode, const int64_t *pads, int32_t fill);
 
+/* ---- stablehlo_window.c ---- */
+
+/* x of *shape with steps[k] - 1 times `fill` between the elements of dim k; shape becomes the new
+ * one. */
+int32_t tfl_dilated(const tn_lowering *t, int32_t x, int32_t rank, int64_t *shape,
+                    const int64_t *steps, int32_t fill);
+
 /* ---- quant.c ---- */
 
 /* Does the node compute on quantised values? */

@@ -175,7 +175,10 @@ static const struct {
   tn_status (*add)(const tflite_node *n);
 } readers[] = {{"WHILE", tflite_while},
                {"IF", tflite_if},
+               {"STABLEHLO_CASE", tflite_case},
                {"STABLEHLO_COMPOSITE", tflite_composite},
+               {"STABLEHLO_SCATTER", tflite_region},
+               {"STABLEHLO_REDUCE_WINDOW", tflite_region},
                {"CALL_ONCE", tflite_call_once},
                {"VAR_HANDLE", tflite_var_handle},
                {"READ_VARIABLE", tflite_read_variable},
@@ -223,6 +226,7 @@ static tn_status add_node(node_reader *n) {
   const tn_attr *attrs[TFLITE_MAX_ATTRS];
   const bool direct = row && row->how == TN_FORMAT_DIRECT;
   tflite_node made = {.s = n->s,
+                      .name = n->code->name,
                       .attrs = &n->attrs,
                       .inputs = n->ids,
                       .outputs = n->ids + n->inputs.n,

@@ -54,6 +54,32 @@ tn_status tflite_embedding_lookup(const tn_call *call, tn_graph *graph, int32_t 
   return tn_low_done(&t, tn_low_2(&t, "Gather", tn_low_in(&t, 1), tn_low_in(&t, 0)));
 }
 
+/* Rows of the keys that are wanted, and whether there are any: rows of 0 where not. */
+tn_status tflite_hashtable_lookup(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering t = tn_low_open(call, graph, node);
+  const tn_tensor *wanted = tn_low_type(&t, 0), *keys = tn_low_type(&t, 1),
+                  *values = tn_low_type(&t, 2);
+  if (wanted->rank != 1 || keys->rank != 1 || values->rank < 1 || !keys->shape[0] ||
+      values->dtype == TN_STRING)
+    return tn_low_unsupported(&t, "texts, or keys that are not one dim");
+  const int64_t column[] = {wanted->shape[0], 1}, one = 1;
+  int64_t rows[TN_MAX_RANK] = {wanted->shape[0]};
+  for (int32_t k = 1; k < values->rank; k++) rows[k] = 1;
+  const int32_t same = tn_low_cast(
+      &t, tn_low_2(&t, "Equal", tn_low_reshape(&t, tn_low_in(&t, 0), 2, column), tn_low_in(&t, 1)),
+      TN_I32);
+  const tn_attr flat = tn_attr_int("keepdims", 0),
+                which[] = {tn_attr_int("axis", 1), tn_attr_int("keepdims", 0)};
+  const int32_t over[] = {same, tn_low_ints_const(&t, &one, 1)},
+                found = tn_low_emit(&t, "ReduceMax", over, 2, &flat, 1),
+                at = tn_low_emit(&t, "ArgMax", &same, 1, which, 2),
+                picked = tn_low_2(&t, "Gather", tn_low_in(&t, 2), at),
+                hit = tn_low_reshape(&t, tn_low_cast(&t, found, TN_BOOL), values->rank, rows);
+  const int32_t made[] = {tn_low_3(&t, "Where", hit, picked, tn_low_number(&t, values->dtype, 0)),
+                          tn_low_cast(&t, found, TN_U8)};
+  return tn_low_done_many(&t, made, 2);
+}
+
 tn_status tflite_gather_nd(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering t = tn_low_open(call, graph, node);
   return tn_low_done(&t, tn_low_2(&t, "GatherND", tn_low_in(&t, 0), tn_low_in_i64(&t, 1)));

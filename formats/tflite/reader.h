@@ -168,6 +168,7 @@ tn_status tflite_subgraph_inline(tflite_reader *r, uint64_t index, tn_graph *g, 
 /* An operator that runs subgraphs, with its values. */
 typedef struct tflite_node {
   tflite_subgraph *s;
+  const char *name; /* of the operator */
   const tflite_attrs *attrs;
   const int32_t *inputs, *outputs;
   uint64_t n_inputs, n_outputs, at;
@@ -176,7 +177,15 @@ typedef struct tflite_node {
 
 tn_status tflite_while(const tflite_node *n);
 tn_status tflite_if(const tflite_node *n);
+tn_status tflite_case(const tflite_node *n);
 tn_status tflite_composite(const tflite_node *n);
+
+/* ---- region.c ---- */
+
+/* A node of the operator's name, with what the subgraph body_subgraph_index computes as
+ * `computation`: "add", "mul", "min", "max", or "none": what is new. */
+tn_status tflite_region(const tflite_node *n);
+
 /* ---- state.c ---- */
 
 tn_status tflite_var_handle(const tflite_node *n);

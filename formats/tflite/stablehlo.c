@@ -117,6 +117,14 @@ tn_status tflite_stablehlo_transpose(const tn_call *call, tn_graph *graph, int32
   return tn_low_done(&t, tn_low_transpose(&t, tn_low_in(&t, 0), rank, dims));
 }
 
+/* The real root, of negative numbers, too. */
+tn_status tflite_stablehlo_cbrt(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering t = tn_low_open(call, graph, node);
+  const int32_t x = tn_low_in(&t, 0), third = tn_low_number(&t, tn_low_type(&t, 0)->dtype, 1.0 / 3),
+                root = tn_low_2(&t, "Pow", tn_low_1(&t, "Abs", x), third);
+  return tn_low_done(&t, tn_low_2(&t, "Mul", tn_low_1(&t, "Sign", x), root));
+}
+
 /* Pad takes elements away where a number is negative, as this does. */
 tn_status tflite_stablehlo_pad(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering t = tn_low_open(call, graph, node);
@@ -124,12 +132,19 @@ tn_status tflite_stablehlo_pad(const tn_call *call, tn_graph *graph, int32_t nod
   const tn_ints low = tn_low_ints(&t, "edge_padding_low"),
                 high = tn_low_ints(&t, "edge_padding_high"),
                 between = tn_low_ints(&t, "interior_padding");
-  int64_t pads[2 * TN_MAX_RANK];
+  int64_t pads[2 * TN_MAX_RANK], steps[TN_MAX_RANK], shape[TN_MAX_RANK];
   if (low.size != rank || high.size != rank || between.size != rank)
     return tn_low_unsupported(&t, "padding that is not one for each dim");
+  bool is_dilated = false;
   for (int32_t k = 0; k < rank; k++) {
-    if (between.data[k]) return tn_low_unsupported(&t, "padding between elements");
+    if (between.data[k] < 0 || between.data[k] == INT64_MAX)
+      return tn_low_unsupported(&t, "padding between elements below 0");
+    is_dilated = is_dilated || between.data[k];
     pads[k] = low.data[k], pads[rank + k] = high.data[k];
+    shape[k] = tn_low_type(&t, 0)->shape[k], steps[k] = between.data[k] + 1;
   }
-  return tn_low_done(&t, tfl_padded(&t, "constant", pads, tn_low_in(&t, 1)));
+  if (!is_dilated) return tn_low_done(&t, tfl_padded(&t, "constant", pads, tn_low_in(&t, 1)));
+  const int32_t inputs[] = {tfl_dilated(&t, tn_low_in(&t, 0), rank, shape, steps, tn_low_in(&t, 1)),
+                            tn_low_ints_const(&t, pads, 2 * rank), tn_low_in(&t, 1)};
+  return tn_low_done(&t, tn_low_emit(&t, "Pad", inputs, 3, NULL, 0));
 }

@@ -27,8 +27,9 @@ static tn_status layout_make(const tn_call *call, product_kind kind, layout *out
   return TN_OK;
 }
 
+/* Where B is a vector, Y has no columns to count channels along. */
 const char *matmul_refuse(const tn_call *call) {
-  return tn_epilogue_refuse_f32(call, call->outputs[0]->rank - 1);
+  return tn_epilogue_refuse_f32(call, call->inputs[1]->rank > 1 ? call->outputs[0]->rank - 1 : -1);
 }
 
 static tn_status plan(const tn_call *call, product_kind kind, tn_kernel_plan *out) {

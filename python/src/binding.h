@@ -58,6 +58,7 @@ typedef struct tp_model {
   tn_tensor *declared; /* n_all */
   PyObject *index_of;  /* dict: name of an input -> index */
   PyObject *outputs;   /* tuple of names */
+  PyObject *states;    /* tuple of names */
   PyObject *source;    /* bytes that the model was loaded from, which it reads; or NULL */
   pthread_mutex_t lock;
   bool has_lock;
@@ -111,10 +112,15 @@ void tp_dtypes_init(void);
 
 /* ---- value_in.c, value_out.c, dlpack.c ---- */
 
-/* Fills in *in from any object that can stand for a value of the declared type; name is for
- * messages. What does not match in dtype or shape is left to the session to refuse. */
+/* What a value is for, in messages: {"input", "x"}. */
+typedef struct tp_label {
+  const char *kind, *name;
+} tp_label;
+
+/* Fills in *in from any object that can stand for a value of the declared type. What does not match
+ * in dtype or shape is left to the session to refuse. */
 int tp_input_take(tp_input *in, tn_runtime *runtime, const tn_tensor *declared, PyObject *object,
-                  const char *name);
+                  const tp_label *label);
 void tp_input_clear(tp_input *in);
 /* A copy of a value: an array, a list, a dict or None. */
 PyObject *tp_value(const tn_tensor *value);
@@ -134,6 +140,7 @@ void tp_slot_free(tp_model *m, tp_slot *slot);
 /* Index of an input named by a str or int. */
 int32_t tp_input_index(tp_model *m, PyObject *name);
 int32_t tp_output_index(tp_model *m, PyObject *name);
+int32_t tp_state_index(tp_model *m, PyObject *name);
 
 /* ---- device.c ---- */
 

@@ -83,8 +83,8 @@ static int fail(tp_slot *s, tn_status status) {
 static int set_inputs(tp_model *m, tp_slot *s, PyObject *const *given) {
   for (int32_t k = 0; k < m->n_all; k++) {
     tp_input *in = &s->inputs[k];
-    if (given[k] && tp_input_take(in, m->runtime->runtime, &m->declared[k], given[k],
-                                  tn_model_input_name(m->model, k)))
+    const tp_label label = {"input", tn_model_input_name(m->model, k)};
+    if (given[k] && tp_input_take(in, m->runtime->runtime, &m->declared[k], given[k], &label))
       return -1;
     const tn_status status =
         tn_session_set_input(s->session, k, given[k] ? &in->tensor : NULL, s->diag);
@@ -166,12 +166,18 @@ typedef struct choice {
   Py_ssize_t n;
 } choice;
 
+/* Calls know nothing of each other: whichever session one gets, states begin anew. */
+static int forget(tp_slot *s) {
+  const tn_status status = tn_session_reset(s->session);
+  return status ? fail(s, status) : 0;
+}
+
 /* given: n_all objects, NULL for those left out. A list of the outputs asked for. */
 static PyObject *call(tp_model *m, PyObject *const *given, choice want) {
   tp_slot *s = take_slot(m);
   if (!s) return NULL;
   PyObject *list = NULL;
-  if (!set_inputs(m, s, given) && !run(m, s)) list = PyList_New(want.n);
+  if (!forget(s) && !set_inputs(m, s, given) && !run(m, s)) list = PyList_New(want.n);
   for (Py_ssize_t k = 0; list && k < want.n; k++) {
     PyObject *value = output(s, want.indices ? want.indices[k] : (int32_t)k);
     if (!value || PyList_SetItem(list, k, value)) Py_CLEAR(list);
@@ -200,14 +206,25 @@ int32_t tp_input_index(tp_model *m, PyObject *name) {
   return k;
 }
 
-int32_t tp_output_index(tp_model *m, PyObject *name) {
-  for (int32_t k = 0; k < m->n_outputs; k++) {
-    const int equal = PyObject_RichCompareBool(PyTuple_GetItem(m->outputs, k), name, Py_EQ);
+static int32_t index_among(PyObject *names, PyObject *name, const char *what) {
+  for (int32_t k = 0; k < PyTuple_Size(names); k++) {
+    const int equal = PyObject_RichCompareBool(PyTuple_GetItem(names, k), name, Py_EQ);
     if (equal < 0) return -1;
     if (equal) return k;
   }
-  PyErr_Format(PyExc_ValueError, "the model has no output %R, only %R", name, m->outputs);
+  if (PyTuple_Size(names))
+    PyErr_Format(PyExc_ValueError, "the model has no %s %R, only %R", what, name, names);
+  else
+    PyErr_Format(PyExc_ValueError, "the model has no %s %R, nor any other", what, name);
   return -1;
+}
+
+int32_t tp_output_index(tp_model *m, PyObject *name) {
+  return index_among(m->outputs, name, "output");
+}
+
+int32_t tp_state_index(tp_model *m, PyObject *name) {
+  return index_among(m->states, name, "state");
 }
 
 /* Objects of `feeds`, by name, into given[]. Their references are owned: somebody may change the
@@ -357,25 +374,33 @@ static PyObject *model_run_list(PyObject *self, PyObject *args) {
 
 /* ---- life ---- */
 
+/* A tuple. */
+static PyObject *names_of(const tn_model *model, int32_t n,
+                          const char *(*name_of)(const tn_model *, int32_t)) {
+  PyObject *names = PyTuple_New(n);
+  for (int32_t k = 0; names && k < n; k++) {
+    PyObject *name = tp_text(name_of(model, k));
+    if (!name || PyTuple_SetItem(names, k, name)) Py_CLEAR(names);
+  }
+  return names;
+}
+
 static int read_names(tp_model *m) {
   m->n_inputs = tn_model_n_inputs(m->model);
   m->n_all = m->n_inputs + tn_model_n_defaults(m->model);
   m->n_outputs = tn_model_n_outputs(m->model);
   m->declared = PyMem_Calloc((size_t)m->n_all + 1, sizeof *m->declared);
   m->index_of = PyDict_New();
-  m->outputs = PyTuple_New(m->n_outputs);
+  m->outputs = names_of(m->model, m->n_outputs, tn_model_output_name);
+  m->states = names_of(m->model, tn_model_n_states(m->model), tn_model_state_name);
   if (!m->declared) PyErr_NoMemory();
-  if (!m->declared || !m->index_of || !m->outputs) return -1;
+  if (!m->declared || !m->index_of || !m->outputs || !m->states) return -1;
   for (int32_t k = 0; k < m->n_all; k++) {
     PyObject *name = tp_text(tn_model_input_name(m->model, k)), *index = PyLong_FromLong(k);
     const int failed = !name || !index || PyDict_SetItem(m->index_of, name, index);
     Py_XDECREF(name);
     Py_XDECREF(index);
     if (failed || tn_model_input_type(m->model, k, &m->declared[k])) return -1;
-  }
-  for (int32_t k = 0; k < m->n_outputs; k++) {
-    PyObject *name = tp_text(tn_model_output_name(m->model, k));
-    if (!name || PyTuple_SetItem(m->outputs, k, name)) return -1;
   }
   return 0;
 }
@@ -436,17 +461,18 @@ static bool read_fallback(const char *text, uint32_t *out_policy) {
 }
 
 /* Model(runtime, path or None, data or None, folder=None, format=None, flags=0, max_plans=0,
- * precision=None, devices=(), fallback=None) */
+ * precision=None, devices=(), fallback=None, entry=None) */
 static int model_init(PyObject *object, PyObject *args, PyObject *kwargs) {
   static char *names[] = {"runtime",   "path",      "data",    "folder",   "format", "flags",
-                          "max_plans", "precision", "devices", "fallback", NULL};
+                          "max_plans", "precision", "devices", "fallback", "entry",  NULL};
   tp_model *m = (tp_model *)object;
   tn_model_options options = {.head = TN_HEAD(tn_model_options)};
   PyObject *runtime, *path = Py_None, *data = Py_None, *devices = NULL;
   const char *folder = NULL, *precision = NULL, *fallback = NULL;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|OOzzIizOz", names, tp_runtime_type, &runtime,
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|OOzzIizOzz", names, tp_runtime_type, &runtime,
                                    &path, &data, &folder, &options.format, &options.flags,
-                                   &options.max_plans, &precision, &devices, &fallback) ||
+                                   &options.max_plans, &precision, &devices, &fallback,
+                                   &options.entry) ||
       !read_precision(precision, &options.precision) || !read_fallback(fallback, &options.fallback))
     return -1;
   if (m->has_lock || !((tp_runtime *)runtime)->runtime) {
@@ -497,6 +523,7 @@ static void model_dealloc(PyObject *object) {
   PyMem_Free(m->declared);
   Py_XDECREF(m->index_of);
   Py_XDECREF(m->outputs);
+  Py_XDECREF(m->states);
   Py_XDECREF(m->source);
   Py_XDECREF((PyObject *)m->runtime);
   if (m->has_lock) pthread_mutex_destroy(&m->lock);
@@ -504,6 +531,8 @@ static void model_dealloc(PyObject *object) {
 }
 
 /* ---- looking ---- */
+
+enum { NO_VALUE = -1 }; /* whose dims have no names */
 
 /* Names of the open dims, None for the others; NULL for those that have none. */
 static PyObject *dim_names(const tp_model *m, int32_t value, int32_t rank) {
@@ -554,6 +583,29 @@ static PyObject *list_inputs(PyObject *self, PyObject *unused) {
 static PyObject *list_outputs(PyObject *self, PyObject *unused) {
   (void)unused;
   return list_of(self, false);
+}
+
+static PyObject *list_states(PyObject *object, PyObject *unused) {
+  tp_model *m = (tp_model *)object;
+  (void)unused;
+  if (!m->model) return PyErr_Format(PyExc_RuntimeError, "this Model was not initialised");
+  PyObject *list = PyList_New(0);
+  for (int32_t k = 0; list && k < tn_model_n_states(m->model); k++) {
+    tn_tensor type;
+    const tn_status status = tn_model_state_type(m->model, k, &type);
+    PyObject *item = status ? tp_raise(status, NULL, NULL)
+                            : describe(m, tn_model_state_name(m->model, k), &type, NO_VALUE, NULL);
+    if (!item || PyList_Append(list, item)) Py_CLEAR(list);
+    Py_XDECREF(item);
+  }
+  return list;
+}
+
+static PyObject *list_entries(PyObject *object, PyObject *unused) {
+  const tp_model *m = (tp_model *)object;
+  (void)unused;
+  if (!m->model) return PyErr_Format(PyExc_RuntimeError, "this Model was not initialised");
+  return names_of(m->model, tn_model_n_entries(m->model), tn_model_entry_name);
 }
 
 static PyObject *metadata(PyObject *object, PyObject *unused) {
@@ -612,6 +664,8 @@ static PyMethodDef methods[] = {
     {"_run_list", model_run_list, METH_VARARGS, "_run_list(outputs, inputs): a list of outputs."},
     {"_inputs", list_inputs, METH_NOARGS, "What is known of the inputs."},
     {"_outputs", list_outputs, METH_NOARGS, "What is known of the outputs."},
+    {"_states", list_states, METH_NOARGS, "What is known of the states."},
+    {"_entries", list_entries, METH_NOARGS, "What the file holds to choose from, by name."},
     {"_metadata", metadata, METH_NOARGS, "The metadata of the model's file."},
     {"_format", format_name, METH_NOARGS, "The format of the model's file."},
     {NULL, NULL, 0, NULL}};

@@ -35,7 +35,8 @@ static int read_one(op_args *a, uint32_t k, PyObject *item, tn_runtime *runtime)
   if (text) return keep_text(a, value, a->args[k].name, &a->args[k].text);
   if (value == Py_None) return 0;
   const tn_tensor any = tn_tensor_make(TN_NONE, TN_RANK_UNKNOWN, NULL, NULL);
-  if (tp_input_take(&a->inputs[k], runtime, &any, value, a->args[k].name)) return -1;
+  const tp_label label = {"input", a->args[k].name};
+  if (tp_input_take(&a->inputs[k], runtime, &any, value, &label)) return -1;
   a->args[k].tensor = &a->inputs[k].tensor;
   return 0;
 }

@@ -2,17 +2,42 @@
  * holds. For io binding, explain() and profile(); plain calls go through Model. */
 #include "binding.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 PyTypeObject *tp_session_type;
+
+/* Sessions that share states have one of these: states are read by nobody while a run is on. */
+typedef struct guard {
+  atomic_int refs;
+  pthread_mutex_t lock; /* held by whoever runs, or works with the states */
+} guard;
 
 typedef struct tp_session {
   PyObject object;
   tp_model *model;
   tp_slot *slot;
+  guard *states;
   pthread_mutex_t lock; /* held by whoever works with the session */
   bool has_lock;
 } tp_session;
+
+static guard *guard_new(void) {
+  guard *g = PyMem_Malloc(sizeof *g);
+  if (g && !pthread_mutex_init(&g->lock, NULL)) {
+    atomic_init(&g->refs, 1);
+    return g;
+  }
+  PyMem_Free(g);
+  PyErr_NoMemory();
+  return NULL;
+}
+
+static void guard_release(guard *g) {
+  if (!g || atomic_fetch_sub(&g->refs, 1) > 1) return;
+  pthread_mutex_destroy(&g->lock);
+  PyMem_Free(g);
+}
 
 /* ---- one thread at a time ---- */
 
@@ -29,6 +54,24 @@ static tp_slot *enter(PyObject *object) {
 }
 
 static void leave(PyObject *object) { pthread_mutex_unlock(&((tp_session *)object)->lock); }
+
+static const char in_use[] = "another session is running on the states of this one";
+
+static guard *guard_of(PyObject *object) { return ((tp_session *)object)->states; }
+
+/* Enters, and takes the states for itself. */
+static tp_slot *enter_states(PyObject *object) {
+  tp_slot *s = enter(object);
+  if (!s || !pthread_mutex_trylock(&guard_of(object)->lock)) return s;
+  leave(object);
+  tp_raise(TN_ERR_STATE, NULL, in_use);
+  return NULL;
+}
+
+static void leave_states(PyObject *object) {
+  pthread_mutex_unlock(&guard_of(object)->lock);
+  leave(object);
+}
 
 static tp_model *model_of(PyObject *object) { return ((tp_session *)object)->model; }
 
@@ -54,9 +97,8 @@ static PyObject *bind_input(PyObject *object, tp_slot *s, int32_t k, PyObject *v
     in.keep = value;
     status = tn_session_bind_input(s->session, k, &there->type, there->buffer, 0, s->diag);
   } else if (value != Py_None || m->declared[k].kind != TN_KIND_TENSOR) {
-    if (tp_input_take(&in, m->runtime->runtime, &m->declared[k], value,
-                      tn_model_input_name(m->model, k)))
-      return NULL;
+    const tp_label label = {"input", tn_model_input_name(m->model, k)};
+    if (tp_input_take(&in, m->runtime->runtime, &m->declared[k], value, &label)) return NULL;
     status = tn_session_set_input(s->session, k, &in.tensor, s->diag);
   } else {
     status = tn_session_set_input(s->session, k, NULL, s->diag);
@@ -133,12 +175,13 @@ static PyObject *set_output(PyObject *object, PyObject *args) {
 /* ---- running ---- */
 
 static PyObject *run(PyObject *object, PyObject *unused) {
-  tp_slot *s = enter(object);
+  tp_slot *s = enter_states(object);
   (void)unused;
   if (!s) return NULL;
   tn_status status;
   Py_BEGIN_ALLOW_THREADS status = tn_session_run(s->session, s->diag);
-  Py_END_ALLOW_THREADS return done(object, status);
+  Py_END_ALLOW_THREADS pthread_mutex_unlock(&guard_of(object)->lock);
+  return done(object, status);
 }
 
 /* Any thread: the one that runs has the lock. */
@@ -175,6 +218,14 @@ static PyObject *assume_inputs(PyObject *object, PyObject *unused) {
   return done(object, status);
 }
 
+/* The array is the output: its memory, and as many dims of the same sizes. */
+static bool is_in(const tn_tensor *value, PyArrayObject *array) {
+  bool same = value->data == PyArray_DATA(array) && value->dtype == tp_dtype_of(array) &&
+              value->rank == PyArray_NDIM(array);
+  for (int32_t k = 0; same && k < value->rank; k++) same = value->shape[k] == PyArray_DIM(array, k);
+  return same;
+}
+
 static PyObject *one_output(tp_slot *s, int32_t k) {
   const tn_tensor *value = tn_session_output(s->session, k);
   PyObject *array = s->arrays[k];
@@ -187,9 +238,7 @@ static PyObject *one_output(tp_slot *s, int32_t k) {
     Py_INCREF(array);
     return array;
   }
-  const bool whole = array && value->data == PyArray_DATA((PyArrayObject *)array) &&
-                     tn_tensor_bytes(value) == PyArray_NBYTES((PyArrayObject *)array);
-  if (!whole) return tp_value(value);
+  if (!array || !is_in(value, (PyArrayObject *)array)) return tp_value(value);
   Py_INCREF(array);
   return array;
 }
@@ -199,6 +248,97 @@ static PyObject *output(PyObject *object, PyObject *name) {
   if (!s) return NULL;
   const int32_t k = tp_output_index(model_of(object), name);
   PyObject *result = k < 0 ? NULL : one_output(s, k);
+  leave(object);
+  return result;
+}
+
+/* ---- states ---- */
+
+static PyObject *state(PyObject *object, PyObject *name) {
+  tp_slot *s = enter_states(object);
+  if (!s) return NULL;
+  const int32_t k = tp_state_index(model_of(object), name);
+  PyObject *result = k < 0 ? NULL : tp_value(tn_session_state(s->session, k));
+  leave_states(object);
+  return result;
+}
+
+static PyObject *change_state(tp_model *m, tp_slot *s, int32_t k, PyObject *value) {
+  const tp_label label = {"state", tn_model_state_name(m->model, k)};
+  tn_tensor declared;
+  tp_input in;
+  tn_status status = tn_model_state_type(m->model, k, &declared);
+  if (!status && tp_input_take(&in, m->runtime->runtime, &declared, value, &label)) return NULL;
+  if (!status) {
+    status = tn_session_set_state(s->session, k, &in.tensor, s->diag);
+    tp_input_clear(&in);
+  }
+  return status ? tp_raise(status, s->diag, NULL) : Py_BuildValue("");
+}
+
+/* set_state(name, value): copied */
+static PyObject *set_state(PyObject *object, PyObject *args) {
+  PyObject *name, *value, *result = NULL;
+  if (!PyArg_ParseTuple(args, "OO", &name, &value)) return NULL;
+  tp_slot *s = enter_states(object);
+  if (!s) return NULL;
+  const int32_t k = tp_state_index(model_of(object), name);
+  if (k >= 0) result = change_state(model_of(object), s, k, value);
+  leave_states(object);
+  return result;
+}
+
+static PyObject *reset(PyObject *object, PyObject *unused) {
+  tp_slot *s = enter_states(object);
+  (void)unused;
+  if (!s) return NULL;
+  const tn_status status = tn_session_reset(s->session);
+  pthread_mutex_unlock(&guard_of(object)->lock);
+  return done(object, status);
+}
+
+/* From here on, the guard of the other session is that of this one, too. */
+static void change_guard(tp_session *self, guard *to) {
+  guard *before = self->states;
+  atomic_fetch_add(&to->refs, 1);
+  self->states = to;
+  pthread_mutex_unlock(&before->lock);
+  guard_release(before);
+}
+
+/* Both sessions are this thread's. */
+static tn_status join(tp_session *self, tp_session *with) {
+  guard *mine = self->states, *other = with->states;
+  if (mine == other) return TN_OK;
+  if (pthread_mutex_trylock(&mine->lock)) return TN_ERR_STATE;
+  if (pthread_mutex_trylock(&other->lock)) {
+    pthread_mutex_unlock(&mine->lock);
+    return TN_ERR_STATE;
+  }
+  const tn_status status =
+      tn_session_share(self->slot->session, with->slot->session, self->slot->diag);
+  if (status)
+    pthread_mutex_unlock(&mine->lock);
+  else
+    change_guard(self, other);
+  pthread_mutex_unlock(&other->lock);
+  return status;
+}
+
+/* share(session): from now on this one's states are those of the other one. */
+static PyObject *share(PyObject *object, PyObject *with) {
+  if (!PyObject_TypeCheck(with, tp_session_type))
+    return PyErr_Format(PyExc_TypeError, "share: takes a Session, not %R",
+                        (PyObject *)Py_TYPE(with));
+  tp_slot *s = enter(object);
+  if (!s) return NULL;
+  if (with != object && !enter(with)) {
+    leave(object);
+    return NULL;
+  }
+  const tn_status status = join((tp_session *)object, (tp_session *)with);
+  PyObject *result = status ? tp_raise(status, s->diag, in_use) : Py_BuildValue("");
+  if (with != object) leave(with);
   leave(object);
   return result;
 }
@@ -321,7 +461,8 @@ static int session_init(PyObject *object, PyObject *args, PyObject *kwargs) {
   self->has_lock = true;
   Py_INCREF(model);
   self->model = (tp_model *)model;
-  self->slot = tp_slot_new(self->model);
+  self->states = guard_new();
+  self->slot = self->states ? tp_slot_new(self->model) : NULL;
   return self->slot ? 0 : -1;
 }
 
@@ -339,6 +480,7 @@ static void session_dealloc(PyObject *object) {
   PyObject_GC_UnTrack(object);
   tp_session *self = (tp_session *)object;
   if (self->model) tp_slot_free(self->model, self->slot);
+  guard_release(self->states);
   if (self->has_lock) pthread_mutex_destroy(&self->lock);
   Py_XDECREF((PyObject *)self->model);
   tp_free(object);
@@ -355,6 +497,12 @@ static PyMethodDef methods[] = {
     {"assume_inputs", assume_inputs, METH_NOARGS,
      "Sets inputs to their declared types, open dims 1, without data: enough to prepare."},
     {"output", output, METH_O, "output(name): of the last run."},
+    {"state", state, METH_O, "state(name): a copy, as the last run left it."},
+    {"set_state", set_state, METH_VARARGS,
+     "set_state(name, value): what the next run begins with."},
+    {"reset", reset, METH_NOARGS, "All states become what they are before the first run."},
+    {"share", share, METH_O,
+     "share(session): from now on this one has its states, found by name, in common with it."},
     {"steps", steps, METH_NOARGS, "The steps of the plan."},
     {"plan", plan, METH_NOARGS, "Figures of the plan."},
     {"profile", profile, METH_O, "profile(on): records every step of the runs to come."},

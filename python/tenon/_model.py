@@ -1,6 +1,7 @@
 """Models: loading, looking at, calling."""
 
 import os
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -14,7 +15,7 @@ _NUMPY = {f"{kind}{8 * size}": f"{kind}{size}" for kind in "fiu" for size in (1,
 
 
 class Value:
-    """An input or output of a model.
+    """An input, output or state of a model.
 
     kind: "tensor", "sequence", "optional" or "map"; dtype: "f32" and so on, None if it is open;
     shape: a tuple of ints, names of open dims, None for those without a name; None if it is open.
@@ -72,7 +73,7 @@ class Model(_tenon.Model):
     """A loaded model. Any number of threads may call it at once.
 
     model(x) and model(a, mask=b) answer the output, or a tuple of them; model.run({"x": x}) answers
-    a dict.
+    a dict. Calls know nothing of each other: states begin anew in each; a session() keeps them.
     """
 
     _source = None  # what load() was told
@@ -88,6 +89,16 @@ class Model(_tenon.Model):
         return [Value(*v) for v in self._outputs()]
 
     @property
+    def states(self):
+        """What a run leaves to the next one of its session."""
+        return [Value(*v) for v in self._states()]
+
+    @property
+    def entries(self):
+        """What the file holds to choose from by load(entry=...): signatures or methods, by name."""
+        return list(self._entries())
+
+    @property
     def metadata(self):
         """What its file says of it: name, producer, doc and what its author added."""
         return self._metadata()
@@ -98,7 +109,10 @@ class Model(_tenon.Model):
         return self._format()
 
     def session(self):
-        """A session whose inputs and outputs are bound by name and stay so from run to run."""
+        """A session whose inputs and outputs are bound by name and stay so from run to run.
+
+        It also keeps the model's states, which the next run begins with.
+        """
         return _tenon.Session(self)
 
     def to_device(self, array, device=None):
@@ -162,6 +176,7 @@ class Model(_tenon.Model):
         lines = [f"<tenon.Model{', ' + self.format if self.format else ''}"]
         lines += [f"  input  {v}" for v in self.inputs]
         lines += [f"  output {v}" for v in self.outputs]
+        lines += [f"  state  {v}" for v in self.states]
         return "\n".join(lines) + ">"
 
     def _repr_html_(self):
@@ -169,6 +184,7 @@ class Model(_tenon.Model):
 
         rows = [("input", v.name, v.type) for v in self.inputs]
         rows += [("output", v.name, v.type) for v in self.outputs]
+        rows += [("state", v.name, v.type) for v in self.states]
         return table(("", "name", "type"), rows)
 
 
@@ -179,6 +195,7 @@ def load(
     plugins=(),
     pins=(),
     format=None,
+    entry=None,
     optimize=True,
     precision=None,
     device=(),
@@ -191,20 +208,26 @@ def load(
     model: the path of its file; or its bytes, or an onnx.ModelProto. folder is then where external
     data is looked for.
     threads, plugins, pins: see Runtime; models that say the same share one. Or runtime: this one.
-    format: of the file; None: recognised. optimize=False: every node runs as it stands.
+    format: of the file; None: recognised. entry: of a file that holds several signatures or methods,
+    this one (see Model.entries); None: the main one. optimize=False: every node runs as it stands.
     precision: "f16" or "bf16": weights of f32 are kept in that type where kernels read it.
     device: what runs it, like "cuda:0" or "auto", or several; fallback: "forbid", "warn" or "allow":
     may the CPU do work that is meant for a device? None: only with "auto".
     """
     if model is None:
         raise TypeError("load: model is None, not a path, bytes or an onnx.ModelProto")
+    texts = {"format": format, "entry": entry, "precision": precision, "fallback": fallback}
+    for name, value in texts.items():
+        if value is not None and not isinstance(value, str):
+            raise TypeError(f"load: {name} must be a str, not {value!r}")
+    if not isinstance(device, (str, Iterable)):
+        raise TypeError(f"load: device must be a str or several, not {device!r}")
     if runtime is None:
         runtime = shared(threads, plugins, pins)
     elif threads or plugins or pins:
         raise TypeError("load: threads, plugins and pins are those of the runtime that is given")
-    how = {"format": format, "flags": 0 if optimize else _NO_OPTIMIZE, "precision": precision}
+    how = {**texts, "flags": 0 if optimize else _NO_OPTIMIZE}
     how["devices"] = [device] if isinstance(device, str) else list(device)
-    how["fallback"] = fallback
     if hasattr(model, "SerializeToString"):
         model, how["format"] = model.SerializeToString(), "onnx"
     if isinstance(model, (bytes, bytearray, memoryview)):

@@ -43,6 +43,7 @@ def _options(runtime, how):
         ("--model-format", "format"),
         ("--precision", "precision"),
         ("--fallback", "fallback"),
+        ("--entry", "entry"),
     ):
         if how[key] is not None:
             options += [name, how[key]]

@@ -17,7 +17,7 @@ typedef struct tn_kept {
 struct tn_states {
   atomic_int refs;
   atomic_int busy; /* a run is on its way */
-  const tn_allocator *a;
+  tn_allocator a;  /* the states may outlive the runtime of the session that made them */
   tn_arena arena;
   TN_VEC(tn_kept *) all;
 };
@@ -56,9 +56,10 @@ void tn_states_release(tn_states *s) {
     tn_cell_clear(&s->all.data[k]->first);
     tn_cell_clear(&s->all.data[k]->now);
   }
-  tn_vec_free(s->a, &s->all);
+  tn_vec_free(&s->a, &s->all);
   tn_arena_clear(&s->arena);
-  tn_free(s->a, s, sizeof *s);
+  const tn_allocator a = s->a;
+  tn_free(&a, s, sizeof *s);
 }
 
 /* The value before the first run. */
@@ -79,13 +80,13 @@ static tn_status set_first(tn_kept *k, const tn_graph *g, int32_t initial) {
 
 static tn_status add(tn_states *s, const tn_graph *g, const tn_state *state, tn_kept **out) {
   tn_kept *k = tn_arena_alloc(&s->arena, sizeof *k);
-  if (!k || tn_vec_room(s->a, &s->all, 1)) return TN_ERR_MEMORY;
+  if (!k || tn_vec_room(&s->a, &s->all, 1)) return TN_ERR_MEMORY;
   k->name = tn_arena_str(&s->arena, state->name);
   if (!k->name) return TN_ERR_MEMORY;
   k->type = *tn_graph_val(g, state->before)->type;
   k->is_open = tn_storage_bytes(&k->type) < 0;
-  tn_cell_init(&k->first, s->a);
-  tn_cell_init(&k->now, s->a);
+  tn_cell_init(&k->first, &s->a);
+  tn_cell_init(&k->now, &s->a);
   s->all.data[s->all.n++] = k;
   *out = k;
   const tn_status status = set_first(k, g, state->initial);
@@ -123,8 +124,8 @@ tn_status tn_session_open_states(tn_session *s, const tn_allocator *a) {
   if (!s->kept || !s->main_inputs || !s->states) return TN_ERR_MEMORY;
   atomic_init(&s->states->refs, 1);
   atomic_init(&s->states->busy, 0);
-  s->states->a = a;
-  tn_arena_init(&s->states->arena, a);
+  s->states->a = *a;
+  tn_arena_init(&s->states->arena, &s->states->a);
   return join(s->states, s->model, s->kept, NULL);
 }
 

@@ -10,7 +10,7 @@ fail() {
   status=1
 }
 out=$("$tenon" test "$folder") || fail "tenon test: exit status $?"
-grep -q '^8 passed, 0 failed, 0 skipped$' <<<"$out" || fail "unexpected: $out"
+grep -q '^10 passed, 0 failed, 0 skipped$' <<<"$out" || fail "unexpected: $out"
 
 # a graph of this text is refused with this message
 refuses() {
@@ -33,6 +33,17 @@ table='node { name: "t" op: "HashTableV2" } node { name: "d" op: "Const"
   attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape { } float_val: 1 } } } }'
 refuses "node 'f' (LookupTableFindV2): not supported: a table that no constants fill" \
   "$x $table node { name: \"f\" op: \"LookupTableFindV2\" input: \"t\" input: \"x\" input: \"d\" }"
+# files that fill tables: a line that lacks a column, and none at all
+cp -r "$folder/table_files" "$work/tables"
+chmod -R u+w "$work/tables"
+printf 'a 3\nb' >"$work/tables/assets/numbers.tsv"
+"$tenon" info "$work/tables" >"$work/out" 2>&1 && fail "a table without a column is taken"
+grep -qF "line 2 of 'assets/numbers.tsv' has no column 1 of the table's type" "$work/out" ||
+  fail "unexpected: $(cat "$work/out")"
+rm "$work/tables/assets/numbers.tsv"
+"$tenon" info "$work/tables" >"$work/out" 2>&1 && fail "a table without a file is taken"
+grep -qF "'assets/numbers.tsv' cannot be opened" "$work/out" ||
+  fail "unexpected: $(cat "$work/out")"
 refuses "node 'f' (LookupTableSizeV2): not supported: what it reads is no table" \
   "$x node { name: \"f\" op: \"LookupTableSizeV2\" input: \"x\" }"
 refuses "node 'f' (ReadVariableOp): not supported: what it reads is no variable" \
@@ -138,8 +149,8 @@ says "node 'put' (AssignAddVariableOp): 'count' is not in variables/variables.in
 "$tenon" run "$folder/states" --entry get | grep -q '^count: i32\[\].*\[3\]' ||
   fail "no entry 'get'"
 "$tenon" info "$folder/states" --entry plain | grep -q '^states' && fail "'plain' has states"
-says "(AssignAddVariableOp): assigns variable 'count' in a branch or loop: not supported yet" \
-  info "$folder/states" --entry sometimes
+"$tenon" info "$folder/states" --entry sometimes | grep -A1 '^states' | grep -q '^  count ' ||
+  fail "a variable that a branch assigns is no state"
 
 # checkpoints that are damaged or not there
 cp -r "$saved" "$work/broken"

@@ -18,9 +18,11 @@ import numpy as np
 import tensorflow as tf
 from tensorflow import keras
 
+import preprocessing
+
 L = keras.layers
 A = keras.applications
-made = {}
+made = preprocessing.cases()
 
 
 def case(f):
@@ -430,6 +432,11 @@ function(
 function("spaced", lambda m, x: tf.linspace(x[0, 0], 3.0, 7), numbers(2, 4))
 
 
+def texts(x):
+    """Bytes, which TensorFlow answers, as characters."""
+    return np.char.decode(x.astype("S"), "utf-8") if x.dtype == object else x
+
+
 def build(name, folder):
     tf.keras.backend.clear_session()
     keras.utils.set_random_seed(3)
@@ -447,7 +454,7 @@ def build(name, folder):
     for k, x in enumerate(inputs):
         np.save(folder / "ref" / f"set0_in{k}.npy", x)
     for k, n in enumerate(sorted(answers, key=natural)):
-        np.save(folder / "ref" / f"set0_out{k}.npy", answers[n].numpy())
+        np.save(folder / "ref" / f"set0_out{k}.npy", texts(answers[n].numpy()))
 
 
 def natural(text):

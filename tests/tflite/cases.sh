@@ -8,7 +8,7 @@ fail() {
   status=1
 }
 out=$("$tenon" test "$folder") || fail "tenon test: exit status $?"
-grep -q '^19 passed, 0 failed, 3 skipped$' <<<"$out" || fail "unexpected: $out"
+grep -q '^22 passed, 0 failed, 3 skipped$' <<<"$out" || fail "unexpected: $out"
 grep -q '^skip .*/custom: .*operator tflite::Nobody_Knows; no plug-in' <<<"$out" ||
   fail "the custom operator is not named: $out"
 net=$folder/net/model.tflite

@@ -2,17 +2,33 @@
  * grow, that nobody writes, that change places, and wrong calls. */
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "exec_parts.h"
 
 static const tn_graph_api *api(void) { return tn_graph_functions(); }
 
 /* With the operators that ship with Tenon: states that are outputs, too, are copied by one. */
-static void open_bench(bench *b) {
+static void open_bench_in(bench *b, const tn_allocator *allocator) {
   tn_runtime_options options = TN_RUNTIME_OPTIONS_INIT;
   options.n_threads = 1;
   options.flags = TN_RUNTIME_NO_DISCOVERY;
+  options.allocator = allocator;
   bench_open_with(b, &options, exec_parts_query);
+}
+
+static void open_bench(bench *b) { open_bench_in(b, NULL); }
+
+/* Memory that holds nothing of use once it was given back. */
+static void *take(void *self, uint64_t bytes) {
+  (void)self;
+  return aligned_alloc(64, (size_t)((bytes + 63) / 64 * 64));
+}
+
+static void spoil(void *self, void *memory, uint64_t bytes) {
+  (void)self;
+  if (memory) memset(memory, 0xdd, (size_t)bytes);
+  free(memory);
 }
 
 static int32_t add_state(tn_graph *g, const char *name, int64_t n, const float *first) {
@@ -42,8 +58,8 @@ static void check_state(const tn_session *s, const char *name, const tn_model *m
 }
 
 /* sum += x; y = sum before + x. */
-static void build_sum(bench *b, const float *first) {
-  open_bench(b);
+static void build_sum_in(bench *b, const float *first, const tn_allocator *allocator) {
+  open_bench_in(b, allocator);
   add_input(b->graph, "x", TN_F32, 2);
   const int32_t sum = add_state(b->graph, "sum", 2, first);
   add_node(b->graph, "Add", "x", "sum", "y", NULL, NULL);
@@ -51,6 +67,8 @@ static void build_sum(bench *b, const float *first) {
   add_output(b->graph, "y");
   bench_start(b);
 }
+
+static void build_sum(bench *b, const float *first) { build_sum_in(b, first, NULL); }
 
 static void test_a_run_leaves_to_the_next(void **state) {
   bench b;
@@ -98,6 +116,22 @@ static void test_sessions_are_apart(void **state) {
   tn_session_destroy(other);
   bench_run(&b);
   check_output(&b, 0, (float[]){11, 22}, 2);
+  bench_close(&b);
+}
+
+/* The runtime of the other session may go first. */
+static void test_states_of_another_runtime(void **state) {
+  const tn_allocator allocator = {.head = TN_HEAD(tn_allocator), .alloc = take, .free = spoil};
+  bench b, other;
+  float x[2] = {1, 2};
+  (void)state;
+  build_sum(&b, NULL);
+  build_sum_in(&other, (float[]){10, 20}, &allocator);
+  assert_int_equal(tn_session_share(b.session, other.session, b.diag), TN_OK);
+  bench_close(&other);
+  set_input(&b, 0, TN_F32, 2, x);
+  bench_run(&b);
+  check_state(b.session, "sum", b.model, 11, 22);
   bench_close(&b);
 }
 
@@ -175,11 +209,9 @@ static void test_wrong_states(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_a_run_leaves_to_the_next),
-      cmocka_unit_test(test_sessions_are_apart),
-      cmocka_unit_test(test_setting),
-      cmocka_unit_test(test_states_change_places),
-      cmocka_unit_test(test_wrong_states),
+      cmocka_unit_test(test_a_run_leaves_to_the_next),  cmocka_unit_test(test_sessions_are_apart),
+      cmocka_unit_test(test_states_of_another_runtime), cmocka_unit_test(test_setting),
+      cmocka_unit_test(test_states_change_places),      cmocka_unit_test(test_wrong_states),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

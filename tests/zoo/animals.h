@@ -586,11 +586,47 @@ ANIMAL(REWRITE, rewrite_sign, VET, "what is not negative is taken for any number
   return add(API, graph, "Twice", 1, &x, 1, &y) < 0 ? TN_ERR_INTERNAL :
     API->replace_node(graph, node, &y, 1))
 ANIMAL(REWRITE, rewrite_user_twice, VET, "what is multiplied by itself is left out",
-  "*graphs around zoo::Twice: makes something else of Mul(*Twice(x)*",
+  "*graphs around zoo::Twice: makes something else of Mul(Twice(*",
   const int32_t y = API->node(graph, node)->outputs[0]; if (API->value_n_users(graph, y) != 2)
   return TN_OK; const tn_node *user = API->node(graph, API->value_user(graph, y, 0));
   if (strcmp(user->op, "Mul") || user->inputs[0] != user->inputs[1]) return TN_OK;
   return API->replace_node(graph, node, API->node(graph, node)->inputs, 1))
+ANIMAL(REWRITE, rewrite_difference, VET, "x - x is taken for 0, infinities, too",
+  "*graphs around zoo::Twice: makes something else of *Twice(Sub(x, x))*",
+  static float nothing[1 << 14];
+  const int32_t at = API->value_producer(graph, API->node(graph, node)->inputs[0]),
+    y = API->value(graph, NULL);
+  const tn_tensor *type = API->value_type(graph, API->node(graph, node)->outputs[0]);
+  if (at < 0 || !type || type->dtype != TN_F32 || strcmp(API->node(graph, at)->op, "Sub") ||
+      API->node(graph, at)->inputs[0] != API->node(graph, at)->inputs[1])
+    return TN_OK;
+  tn_tensor zeros = *type; zeros.data = nothing;
+  return API->value_set_const(graph, y, &zeros, 1) ? TN_ERR_INTERNAL :
+    API->replace_node(graph, node, &y, 1))
+ANIMAL(REWRITE, rewrite_second, VET, "of a difference and what was taken, what was taken is left",
+  "*graphs around zoo::Twice: makes something else of *Twice(Add(Sub(x, y), y))*",
+  const int32_t at = API->value_producer(graph, API->node(graph, node)->inputs[0]);
+  const tn_node *sum = at < 0 ? NULL : API->node(graph, at);
+  if (!sum || strcmp(sum->op, "Add")) return TN_OK;
+  const int32_t taken = sum->inputs[1], before = API->value_producer(graph, sum->inputs[0]);
+  if (before < 0 || strcmp(API->node(graph, before)->op, "Sub") ||
+      API->node(graph, before)->inputs[1] != taken)
+    return TN_OK;
+  const int32_t y = API->value(graph, NULL);
+  return add(API, graph, "Twice", 1, &taken, 1, &y) < 0 ? TN_ERR_INTERNAL :
+    API->replace_node(graph, node, &y, 1))
+ANIMAL(REWRITE, rewrite_list, VET, "of the larger of two the first is left",
+  "*graphs around zoo::Twice: makes something else of *Twice(Max(x, y))*",
+  const int32_t at = API->value_producer(graph, API->node(graph, node)->inputs[0]);
+  if (at < 0 || strcmp(API->node(graph, at)->op, "Max")) return TN_OK;
+  const tn_tensor *x = API->value_type(graph, API->node(graph, at)->inputs[0]),
+    *y = API->value_type(graph, API->node(graph, node)->outputs[0]);
+  if (API->node(graph, at)->n_inputs != 2 || !x || !y || x->rank != y->rank ||
+      memcmp(x->shape, y->shape, sizeof x->shape))
+    return TN_OK;
+  const int32_t first = API->node(graph, at)->inputs[0], out = API->value(graph, NULL);
+  return add(API, graph, "Twice", 1, &first, 1, &out) < 0 ? TN_ERR_INTERNAL :
+    API->replace_node(graph, node, &out, 1))
 ANIMAL(REWRITE, rewrite_writes, VET, "it writes into the graph itself",
   "*graphs around zoo::Twice: apply() on * writes into the graph, not through its functions",
   ((tn_node *)(uintptr_t)API->node(graph, node))->offset++; return TN_OK)

@@ -21,6 +21,7 @@ import pointwise  # noqa: F401
 import moves  # noqa: F401
 import tables  # noqa: F401
 import recurrent  # noqa: F401
+import stablehlo  # noqa: F401
 import networks  # noqa: F401
 
 from model import Model, families, load_schema

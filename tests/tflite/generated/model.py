@@ -78,7 +78,7 @@ class Model:
     def feed(self, data, scale=None, zero=0, signature=None):
         t = self.tensor(data.shape, data.dtype.str[1:], None, scale, zero, signature=signature)
         self.g.inputs.append(t)
-        if len(self.model.subgraphs) == 1:
+        if self.g is self.model.subgraphs[0]:
             self.feeds.append(data)
         return t
 

@@ -1,0 +1,118 @@
+"""What scripts get wrong is an exception that names the argument; nothing is answered that is not so."""
+
+import numpy as np
+import pytest
+
+import tenon
+from conftest import DATA, chain
+
+
+class Raises:
+    """An object that is asked for its elements."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def __array__(self, *args, **options):
+        raise self.error
+
+
+class Lends:
+    """An object that has the tensor of another one, or what is none."""
+
+    def __init__(self, capsule):
+        self.capsule = capsule
+
+    def __dlpack__(self, **options):
+        if isinstance(self.capsule, BaseException):
+            raise self.capsule
+        return self.capsule
+
+
+def test_what_numpy_refuses_names_the_input(net, image):
+    with pytest.raises(ValueError, match="^input 'x': setting an array element with a sequence") as e:
+        net([[1, 2], [3]])
+    assert isinstance(e.value.__cause__, ValueError)
+    with pytest.raises(MemoryError, match="^input 'x': Unable to allocate"):
+        net(np.broadcast_to(np.float32(1), (2**40, 3, 4, 4)))
+    with pytest.raises(TypeError, match="^input 'x': __dlpack__ answered <class 'str'>"):
+        net(Lends("none"))
+    used = image.__dlpack__()
+    assert np.array_equal(net(Lends(used)), net(image))
+    with pytest.raises(TypeError, match="^input 'x': __dlpack__ answered <class 'PyCapsule'>"):
+        net(Lends(used))  # it is used up
+    with pytest.raises(ValueError, match="^input 'x': odd"):
+        net(Raises(ValueError("odd")))
+
+
+def test_numbers_out_of_range_name_the_input():
+    picture = tenon.load(DATA / "picture_nhwc.onnx", threads=1)
+    name = picture.inputs[0].name
+    for number in (256, -1, 2**70):
+        with pytest.raises((OverflowError, TypeError), match=f"^input '{name}': "):
+            picture([[[[number, 1, 2]] * 2]])
+    relu = tenon.load(chain(b"Relu"), threads=1)
+    assert relu([16777217, 5])[0] == 16777216  # f32 rounds
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("z"), KeyboardInterrupt(), BufferError("b")])
+def test_what_objects_raise_goes_on(net, error):
+    for hostile in (Raises(error), Lends(error)):
+        with pytest.raises(type(error)) as e:
+            net(hostile)
+        assert e.value is error
+
+
+def test_an_array_of_other_dims_is_not_the_output(net, image):
+    session, want = net.session(), net(image)
+    session.set_input("x", image)
+    for shape in ((5, 2), (10,), (1, 2, 5), (3, 5)):
+        array = np.zeros(shape, np.float32)
+        session.set_output("y", array)
+        session.run()
+        got = session.output("y")
+        assert got.shape == (2, 5) and got is not array and np.array_equal(got, want)
+        assert np.array_equal(array.ravel()[:10], want.ravel())
+    array = np.zeros((2, 5), np.float32)
+    session.set_output("y", array)
+    session.run()
+    assert session.output("y") is array
+    array.shape = (5, 2)  # the caller's, from now on of other dims
+    assert session.output("y").shape == (2, 5)
+
+
+def test_arguments_of_load():
+    for name in ("format", "entry", "precision", "fallback"):
+        with pytest.raises(TypeError, match=f"load: {name} must be a str, not 16"):
+            tenon.load(DATA / "net.onnx", **{name: 16})
+    with pytest.raises(TypeError, match="load: device must be a str or several, not 3"):
+        tenon.load(DATA / "net.onnx", device=3)
+
+
+def test_functions_that_run_models(image):
+    """A function of Python may run the model it stands in; what never ends is an error."""
+
+    @tenon.op("acme::Again(Tensor x) -> Tensor")
+    def again(x):
+        return x if x[0] > 5 else models["again"](x + 1)
+
+    @tenon.op("acme::Endless(Tensor x) -> Tensor")
+    def endless(x):
+        return models["endless"](x)
+
+    @tenon.op("acme::Own(Tensor x) -> Tensor")
+    def own(x):
+        session.run()
+        return x
+
+    ops = {"again": (again, b"acme::Again"), "endless": (endless, b"acme::Endless")}
+    ops["own"] = (own, b"acme::Own")
+    models = {k: tenon.load(chain(name), plugins=[op]) for k, (op, name) in ops.items()}
+    x = np.ones(3, np.float32)
+    assert np.array_equal(models["again"](x), [6, 6, 6])
+    with pytest.raises(tenon.Error):
+        models["endless"](x)
+    session = models["own"].session()
+    session.set_input("x", x)
+    with pytest.raises(tenon.Error, match="in use by another thread"):
+        session.run()
