@@ -38,82 +38,17 @@ static tn_end *output_end(const tn_setup *s, const tn_recorded *r, int32_t k) {
   return &r->ends[s->plan->n_inputs + k];
 }
 
+static bool is_same_range(const tn_end *a, const tn_end *b) {
+  return a->buffer && a->number == b->number && a->offset == b->offset && a->bytes == b->bytes;
+}
+
 static bool overlap(const tn_end *a, const tn_end *b) {
   return a->buffer && a->number == b->number && a->offset < b->offset + b->bytes &&
          b->offset < a->offset + a->bytes;
 }
 
-/* ---- who reads and writes what, in a plan ---- */
-
 static bool is_on(const tn_frame *f, const tn_step *step, const tn_device *d) {
   return step->device && f->planner->devices[step->device->device - 1] == d;
-}
-
-static bool reads(const tn_setup *s, const tn_step *step, int32_t root) {
-  for (uint32_t k = 0; k < step->node->node.n_inputs; k++) {
-    const int32_t slot = step->node->node.inputs[k];
-    if (slot >= 0 && s->root[slot] == root) return true;
-  }
-  for (uint32_t k = 0; k < step->n_followers; k++)
-    if (reads(s, &step->followers[k], root)) return true;
-  return false;
-}
-
-/* Does anybody read it on the host but uploads to `d`, and downloads that write it? */
-static bool is_read_here(const tn_frame *f, const tn_setup *s, int32_t root, const tn_device *d) {
-  const tn_plan *plan = s->plan;
-  for (int32_t k = 0; k < plan->n_steps; k++) {
-    const tn_step *step = &plan->steps[k];
-    const bool is_upload = is_on(f, step, d) && step->device->way == TN_WAY_UP;
-    if (!is_upload && reads(s, step, root)) return true;
-  }
-  for (int32_t k = 0; k < plan->n_continuation_inputs; k++)
-    if (s->root[plan->continuation_inputs[k]] == root) return true;
-  return false;
-}
-
-static int32_t n_outputs_on(const tn_setup *s, int32_t root) {
-  int32_t n = 0;
-  for (int32_t k = 0; k < s->plan->n_outputs; k++)
-    n += s->plan->outputs[k] >= 0 && s->root[s->plan->outputs[k]] == root;
-  return n;
-}
-
-static int32_t n_uploads(const tn_setup *s, int32_t root) {
-  int32_t n = 0;
-  for (int32_t k = 0; k < s->plan->n_steps; k++) {
-    const tn_step *step = &s->plan->steps[k];
-    n += step->device && step->device->way == TN_WAY_UP &&
-         s->root[step->node->node.inputs[0]] == root;
-  }
-  return n;
-}
-
-/* The step that writes the slot itself; NULL: none does, or several. */
-static const tn_step *writer_of(const tn_setup *s, int32_t slot, uint32_t *out_index) {
-  const tn_step *found = NULL;
-  for (int32_t k = 0; k < s->plan->n_steps; k++) {
-    const tn_step *step = &s->plan->steps[k];
-    for (uint32_t j = 0; j < step->node->node.n_outputs; j++) {
-      if (step->node->node.outputs[j] != slot) continue;
-      if (found) return NULL;
-      found = step;
-      *out_index = j;
-    }
-  }
-  return found;
-}
-
-/* Is all that lies on the root written by this step alone? */
-static bool is_only_writer(const tn_setup *s, const tn_step *one, int32_t root) {
-  for (int32_t k = 0; k < s->plan->n_steps; k++) {
-    const tn_step *step = &s->plan->steps[k];
-    for (uint32_t j = 0; j < step->node->node.n_outputs; j++) {
-      const int32_t slot = step->node->node.outputs[j];
-      if (step != one && slot >= 0 && s->root[slot] == root) return false;
-    }
-  }
-  return true;
 }
 
 static uint64_t bytes_of(const tn_setup *s, int32_t slot) {
@@ -122,37 +57,11 @@ static uint64_t bytes_of(const tn_setup *s, int32_t slot) {
 
 /* ---- outputs that recordings write ---- */
 
-/* The download that makes all of output k, which nobody else on the host has to do with. */
+/* The download on `d` that makes all of output k. */
 static const tn_step *download_of(const tn_frame *f, const tn_setup *s, int32_t k,
                                   const tn_device *d) {
-  const tn_plan *plan = s->plan;
-  const int32_t slot = plan->outputs[k];
-  uint32_t index;
-  if (plan->continuation && plan->continuation_outputs[k] >= 0) return NULL;
-  if (slot < 0 || s->root[slot] != slot || s->first_alias[slot] >= 0 ||
-      plan->slots[slot].type->layout != TN_PLAIN)
-    return NULL;
-  const tn_step *step = writer_of(s, slot, &index);
-  const bool is_there = step && is_on(f, step, d) && step->device->way == TN_WAY_DOWN;
-  return is_there && n_outputs_on(s, slot) == 1 && !is_read_here(f, s, slot, NULL) ? step : NULL;
-}
-
-/* Has the planner made the value that is downloaded in the memory of the input's copy? Then it may
- * be made in the buffer of the input, too. */
-static bool is_in_place(const tn_setup *s, const tn_step *download, int32_t input) {
-  const tn_plan *plan = s->plan;
-  const int32_t to = download->node->node.inputs[0], from = plan->inputs[input];
-  uint32_t j = 0, index;
-  const tn_step *step = s->root[to] == to ? writer_of(s, to, &j) : NULL;
-  if (!step || j >= TN_MAX_IN_PLACE || step->choice->plan.in_place[j] < 0) return false;
-  const int32_t copy = step->node->node.inputs[step->choice->plan.in_place[j]];
-  if (copy < 0 || s->root[copy] != copy || plan->slots[copy].device != plan->slots[to].device ||
-      plan->slots[copy].offset != plan->slots[to].offset || bytes_of(s, copy) != bytes_of(s, to))
-    return false;
-  const tn_step *upload = writer_of(s, copy, &index);
-  return upload && upload->device && upload->device->way == TN_WAY_UP &&
-         upload->node->node.inputs[0] == from && n_uploads(s, from) == 1 &&
-         is_only_writer(s, upload, copy);
+  const tn_step *step = tn_flow_download(s, k);
+  return step && is_on(f, step, d) ? step : NULL;
 }
 
 /* Would the recording write over what somebody reads later, or two write the same? */
@@ -161,12 +70,13 @@ static bool is_apart(const tn_frame *f, const tn_setup *s, const tn_recorded *r,
   const tn_end *mine = output_end(s, r, k);
   for (int32_t i = 0; i < s->plan->n_inputs; i++) {
     const tn_end *other = &r->ends[i];
-    const bool is_same = other->buffer && other->number == mine->number &&
-                         other->offset == mine->offset && other->bytes == mine->bytes;
-    const bool is_under = is_same && is_in_place(s, download, i) &&
-                          !is_read_here(f, s, s->plan->inputs[i], mine->device) &&
-                          !n_outputs_on(s, s->plan->inputs[i]);
-    if (!is_under && overlap(mine, other)) return false;
+    const int32_t slot = s->plan->inputs[i];
+    if (!overlap(mine, other) || (tn_flow_is_unread(s, slot) && !tn_flow_n_outputs(s, slot)))
+      continue;
+    const bool is_under = is_same_range(mine, other) && tn_flow_is_in_place(s, download, i) &&
+                          !tn_flow_is_read_here(f, s, slot, mine->device) &&
+                          !tn_flow_n_outputs(s, slot);
+    if (!is_under) return false;
   }
   for (int32_t i = 0; i < s->plan->n_outputs; i++)
     if (i != k && overlap(mine, output_end(s, r, i))) return false;
@@ -187,7 +97,7 @@ static void move(const tn_setup *s, tn_recorded *r, int32_t slot, const tn_end *
 static void move_upload(const tn_setup *s, tn_recorded *r, const tn_step *step, const tn_end *end) {
   const int32_t to = step->node->node.outputs[0];
   const uint64_t offset = s->plan->slots[step->node->node.inputs[0]].offset;
-  if (s->root[to] == to && is_only_writer(s, step, to) && offset % alignment(end) == 0)
+  if (s->root[to] == to && tn_flow_is_only_writer(s, step, to) && offset % alignment(end) == 0)
     move(s, r, to, end, offset);
 }
 
@@ -197,6 +107,24 @@ static void move_download(const tn_setup *s, tn_recorded *r, const tn_step *step
   const int32_t from = step->node->node.inputs[0];
   const bool is_made = s->plan->slots[from].place == TN_PLACE_ARENA;
   if (s->root[from] == from && is_made && !r->moved[from].buffer) move(s, r, from, end, 0);
+}
+
+/* Is output k an input that lies there already? */
+static bool is_where_it_was(const tn_setup *s, const tn_recorded *r, int32_t k) {
+  const tn_plan *plan = s->plan;
+  const int32_t slot =
+      plan->continuation && plan->continuation_outputs[k] >= 0 ? -1 : plan->outputs[k];
+  const tn_slot *at = slot >= 0 ? &plan->slots[slot] : NULL;
+  return at && at->place == TN_PLACE_INPUT && plan->inputs[at->index] == slot &&
+         is_same_range(output_end(s, r, k), &r->ends[at->index]);
+}
+
+/* Outputs on the input that are not there yet. */
+static int32_t n_to_move(const tn_setup *s, const tn_recorded *r, int32_t input) {
+  int32_t n = tn_flow_n_outputs(s, s->plan->inputs[input]);
+  for (int32_t k = 0; n && k < s->plan->n_outputs; k++)
+    n -= s->plan->outputs[k] == s->plan->inputs[input] && is_where_it_was(s, r, k);
+  return n;
 }
 
 static void choose_places(const tn_frame *f, const tn_setup *s, tn_recorded *r) {
@@ -211,6 +139,7 @@ static void choose_places(const tn_frame *f, const tn_setup *s, tn_recorded *r) 
   }
   for (int32_t k = 0; k < plan->n_outputs; k++) {
     const tn_end *end = output_end(s, r, k);
+    r->is_written[k] = is_where_it_was(s, r, k);
     const tn_step *step = end->buffer ? download_of(f, s, k, end->device) : NULL;
     if (!step || !is_apart(f, s, r, step, k)) continue;
     r->to[step - plan->steps] = end;
@@ -221,7 +150,7 @@ static void choose_places(const tn_frame *f, const tn_setup *s, tn_recorded *r) 
     const tn_end *end = &r->ends[i];
     const int32_t slot = plan->inputs[i];
     r->is_read_here[i] =
-        end->buffer && (is_read_here(f, s, slot, end->device) || n_outputs_on(s, slot));
+        end->buffer && (tn_flow_is_read_here(f, s, slot, end->device) || n_to_move(s, r, i));
   }
 }
 

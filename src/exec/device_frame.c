@@ -77,7 +77,7 @@ static tn_status setup_new(tn_setup *s) {
   s->devices->programs = make(s, s->plan->n_steps, sizeof *s->devices->programs);
   const bool ok =
       s->devices->ends && s->devices->marks && s->devices->begun_ns && s->devices->programs;
-  return ok ? TN_OK : TN_ERR_MEMORY;
+  return ok ? tn_flow_fill(s) : TN_ERR_MEMORY;
 }
 
 static tn_status open_staging(tn_frame *f, tn_setup *s, uint32_t k, tn_diag *diag) {

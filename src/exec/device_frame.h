@@ -45,10 +45,13 @@ typedef struct tn_recorded {
 
 enum { TN_MAX_RECORDED = 4 };
 
+struct tn_flow; /* who writes and reads what: device_flow.c */
+
 /* Of a setup: a plan of which at least one step is on a device. */
 struct tn_device_setup {
   tn_recorded recorded[TN_MAX_RECORDED], *now;
   uint64_t n_used;
+  struct tn_flow *flow;
   tn_end *ends; /* of the run that begins */
   uint64_t *marks, *begun_ns;
   void **programs; /* per step; kernels of the CPU only */
@@ -62,6 +65,31 @@ void tn_lanes_close(tn_frame *f);
 static inline struct tn_lane *tn_lane_of(const tn_frame *f, uint32_t device) {
   return &f->lanes[device - 1];
 }
+
+/* device_flow.c. Slots that own memory are roots; all that is said of one holds for what lies on
+ * it, too. */
+tn_status tn_flow_fill(tn_setup *s);
+/* Is all that lies on the root written by this step? */
+bool tn_flow_is_only_writer(const tn_setup *s, const tn_step *step, int32_t root);
+/* Does anybody on the host read it but uploads to `d`? NULL: uploads count, too. */
+bool tn_flow_is_read_here(const tn_frame *f, const tn_setup *s, int32_t root, const tn_device *d);
+bool tn_flow_is_unread(const tn_setup *s, int32_t root); /* it may be an output */
+int32_t tn_flow_n_outputs(const tn_setup *s, int32_t root);
+/* The download that makes all of output k, which nobody else on the host has to do with; NULL:
+ * there is none. */
+const tn_step *tn_flow_download(const tn_setup *s, int32_t k);
+/* Has the planner made the value that is downloaded in the memory of the input's copy? Then it may
+ * be made in the buffer of the input, too. */
+bool tn_flow_is_in_place(const tn_setup *s, const tn_step *download, int32_t input);
+
+/* Where an input lies best that the run's output is the next value of. device NULL: in memory. */
+typedef struct tn_home {
+  const tn_device *device;
+  bool is_twice;    /* the output cannot be made in the buffer of the input */
+  bool is_anywhere; /* nobody reads it, and it stays what it is */
+} tn_home;
+
+tn_home tn_frame_home(const tn_frame *f, int32_t input, int32_t output);
 
 /* device_bind.c: recordings for these inputs and outputs, made if there are none. */
 tn_status tn_device_bind(tn_frame *f, tn_setup *s, const tn_tensor *const *inputs,
