@@ -23,6 +23,12 @@ static const tn_placed *placed(const tn_frame *f, const tn_tensor *t) {
 
 bool tn_frame_is_placed(const tn_frame *f, const tn_tensor *t) { return placed(f, t) != NULL; }
 
+void tn_frame_note_placed(tn_frame *f, const tn_tensor *t) {
+  const tn_placed *p = placed(f, t);
+  f->has_placed = f->has_placed || p;
+  f->is_only_there = f->is_only_there || (p && !p->is_copy);
+}
+
 static tn_end end_of(const tn_placed *p, int64_t bytes) {
   return (tn_end){p->buffer->buffer.device, p->buffer->buffer.handle, p->buffer->number, p->offset,
                   (uint64_t)tn_max_i64(bytes, 0)};

@@ -21,7 +21,7 @@ static tn_device *device_of(const tn_model *m, const char *name) {
 
 static tn_status open_buffer(tn_device_buffer *b, tn_device *d, uint64_t bytes, tn_diag *diag) {
   b->bytes = bytes;
-  b->number = (uint64_t)atomic_fetch_add(&b->model->n_buffers, 1) + 1;
+  b->number = (uint64_t)atomic_fetch_add(&b->model->runtime->n_buffers, 1) + 1;
   const uint64_t room = tn_round_up(bytes ? bytes : 1, TN_BUFFER_UNIT);
   tn_status status = tn_buffer_open(d, room, TN_BUFFER_DEVICE, "a buffer", diag, &b->buffer);
   return status ? status : tn_buffer_clear(&b->buffer, "clearing a buffer", diag);
@@ -51,6 +51,7 @@ tn_status tn_device_buffer_create(tn_model *model, const char *device, uint64_t 
   b->model = model;
   atomic_fetch_add_explicit(&model->refs, 1, memory_order_relaxed);
   const tn_status status = open_buffer(b, d, bytes, diag);
+  if (status == TN_ERR_MEMORY) atomic_store(&d->refused, 0); /* no plan was refused any */
   if (status)
     tn_device_buffer_destroy(b);
   else
@@ -126,7 +127,7 @@ static tn_status check_place(const tn_session *s, const char *what, const char *
 void tn_session_place(tn_placed *place, tn_tensor *t, tn_device_buffer *buffer, uint64_t offset) {
   if (buffer) tn_device_buffer_retain(buffer);
   tn_device_buffer_destroy(place->buffer);
-  *place = (tn_placed){buffer, offset};
+  *place = (tn_placed){.buffer = buffer, .offset = offset};
   t->object = buffer ? (uint64_t)(uintptr_t)place : 0;
 }
 
@@ -137,7 +138,7 @@ tn_status tn_session_bind_input(tn_session *session, int32_t index, const tn_ten
   tn_status status = tn_session_check_input(session, index, type, diag);
   if (status) return status;
   const char *name = tn_model_input_name(session->model, index);
-  const tn_placed place = {buffer, offset};
+  const tn_placed place = {.buffer = buffer, .offset = offset};
   if (!type || type->kind != TN_KIND_TENSOR || type->dtype == TN_STRING)
     return tn_fail(diag, TN_ERR_INVALID,
                    "input '%s': a buffer of a device holds tensors that are no strings", name);
@@ -160,7 +161,7 @@ tn_status tn_session_bind_output(tn_session *session, int32_t index, tn_device_b
   if (!session) return TN_ERR_INVALID;
   if (!buffer) return tn_session_set_output(session, index, NULL, diag);
   tn_status status = tn_session_check_output(session, index, NULL, diag);
-  const tn_placed place = {buffer, offset};
+  const tn_placed place = {.buffer = buffer, .offset = offset};
   if (!status)
     status =
         check_place(session, "output", tn_model_output_name(session->model, index), &place, diag);

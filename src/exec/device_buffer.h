@@ -12,13 +12,14 @@ struct tn_device_buffer {
   tn_model *model;
   tn_buffer buffer;
   uint64_t bytes;  /* as asked for; the buffer ends with a whole unit */
-  uint64_t number; /* no other buffer of the model ever has it */
+  uint64_t number; /* no other buffer of the runtime ever has it */
 };
 
 /* Where the elements of a tensor lie whose `object` points to it. */
 typedef struct tn_placed {
   tn_device_buffer *buffer;
   uint64_t offset;
+  bool is_copy; /* memory has the same: nothing is lost with the device */
 } tn_placed;
 
 /* NULL: its elements are in memory, or it has none. */

@@ -159,9 +159,10 @@ static const tn_device *device_at(const tn_frame *f, uint32_t device) {
 /* What comes in goes out as it is. */
 static tn_home home_of_kept(const tn_frame *f, const tn_setup *s, int32_t slot) {
   const tn_flow_root *r = root_of(s, slot);
-  if (!r->n_reads) return (tn_home){.is_anywhere = true};
+  if (!r->n_reads) return (tn_home){.is_the_same = true, .is_anywhere = true};
   const tn_device *d = device_at(f, r->upload_device);
-  return (tn_home){.device = d && !tn_flow_is_read_here(f, s, slot, d) ? d : NULL};
+  const bool is_there = d && !tn_flow_is_read_here(f, s, slot, d);
+  return (tn_home){.device = is_there ? d : NULL, .is_the_same = true};
 }
 
 tn_home tn_frame_home(const tn_frame *f, int32_t input, int32_t output) {

@@ -86,7 +86,8 @@ bool tn_flow_is_in_place(const tn_setup *s, const tn_step *download, int32_t inp
 typedef struct tn_home {
   const tn_device *device;
   bool is_twice;    /* the output cannot be made in the buffer of the input */
-  bool is_anywhere; /* nobody reads it, and it stays what it is */
+  bool is_the_same; /* the output is the input */
+  bool is_anywhere; /* and nobody reads it */
 } tn_home;
 
 tn_home tn_frame_home(const tn_frame *f, int32_t input, int32_t output);
@@ -97,8 +98,9 @@ tn_status tn_device_bind(tn_frame *f, tn_setup *s, const tn_tensor *const *input
 void tn_recorded_close(tn_setup *s, tn_recorded *r);
 /* What a transfer copies from or to, where r->to[step] is set. */
 tn_device_range tn_recorded_end(const tn_setup *s, const tn_recorded *r, int32_t step);
-/* Is it in a buffer of the caller's? */
+/* Is it in a buffer on a device? */
 bool tn_frame_is_placed(const tn_frame *f, const tn_tensor *t);
+void tn_frame_note_placed(tn_frame *f, const tn_tensor *t); /* for has_placed, is_only_there */
 /* Brings inputs here that the host reads; where input `index` is then, NULL: it was not brought. */
 tn_status tn_frame_mirror(tn_frame *f, const tn_tensor *const *inputs);
 void *tn_frame_mirrored(const tn_frame *f, int32_t index);

@@ -45,7 +45,7 @@ static tn_status sync(const tn_setup *s, const tn_segment *what, tn_way way) {
 
 bool tn_frame_may_do_without(const tn_frame *f) {
   const tn_plan *plan = f->now ? f->now->plan : NULL;
-  if (!plan || !plan->devices || f->planner->fallback == TN_FALLBACK_FORBID || f->has_placed)
+  if (!plan || !plan->devices || f->planner->fallback == TN_FALLBACK_FORBID || f->is_only_there)
     return false;
   for (int32_t k = 0; k < plan->n_outputs; k++)
     if (f->now->bindings[k].bound && f->now->bindings[k].over >= 0)

@@ -21,6 +21,7 @@ struct tn_runtime {
   struct tn_tuning *tuning; /* measured costs, for all models */
   tn_features features;
   struct tn_devices *devices;
+  atomic_ullong n_buffers; /* tn_device_buffer, that were ever made */
   char **pins;
   uint32_t n_pins;
   _Atomic(tn_weight_cache_folder *) weights; /* NULL: none */
@@ -38,7 +39,6 @@ struct tn_model {
   tn_planner planner;      /* what the callables point to */
   tn_callable *main;       /* NULL: TN_MODEL_GRAPH_ONLY */
   tn_graph *loaded;        /* as read, for tn_model_save "load"; shares constants with main */
-  atomic_ullong n_buffers; /* tn_device_buffer, that were ever made */
   const tn_format *format; /* it was read from; NULL: made by hand */
   TN_VEC(struct tn_model_file) files; /* mapped model and weight files */
   tn_planner home;                    /* planner.home, if there are accelerators */

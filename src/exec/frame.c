@@ -64,6 +64,16 @@ static tn_setup *find(tn_frame *f, const tn_tensor *const *inputs) {
   return NULL;
 }
 
+/* Notes which inputs and outputs of this run are in buffers on devices. */
+static void note_placed(tn_frame *f, const tn_tensor *const *inputs,
+                        const tn_tensor *const *bound) {
+  f->has_placed = f->is_only_there = false;
+  if (!f->planner->n_devices || !f->callable) return;
+  for (int64_t k = 0; k < f->callable->graph->inputs.n; k++) tn_frame_note_placed(f, inputs[k]);
+  for (int64_t k = 0; bound && k < f->callable->graph->outputs.n; k++)
+    tn_frame_note_placed(f, bound[k]);
+}
+
 static tn_status prepare(tn_frame *f, tn_setup *s, const tn_tensor *const *inputs,
                          const tn_tensor *const *bound, tn_diag *diag) {
   tn_plan *plan = NULL;
@@ -72,6 +82,11 @@ static tn_status prepare(tn_frame *f, tn_setup *s, const tn_tensor *const *input
   if (status) return status;
   const uint64_t bytes = s ? s->arena_need : plan->arena_bytes;
   status = s ? tn_frame_reuse(f, s, diag) : tn_frame_build_take(f, plan, diag);
+  if (!status && f->place) {
+    status = f->place(f->session, f, diag);
+    if (status) return status;
+    note_placed(f, inputs, bound);
+  }
   if (!status) status = tn_device_bind(f, f->now, inputs, bound, diag);
   if (status && f->planner->n_devices && tn_diag_count(diag))
     return status; /* the device said it */
@@ -98,20 +113,10 @@ static tn_status prepare_by_policy(tn_frame *f, const tn_tensor *const *inputs,
   return goes_on ? prepare_by_policy(f, inputs, bound, diag) : status; /* once per device at most */
 }
 
-/* Is an input or an output of this run in a buffer of the caller's? */
-static bool has_placed(const tn_frame *f, const tn_tensor *const *inputs,
-                       const tn_tensor *const *bound) {
-  for (int64_t k = 0; f->callable && k < f->callable->graph->inputs.n; k++)
-    if (tn_frame_is_placed(f, inputs[k])) return true;
-  for (int64_t k = 0; f->callable && bound && k < f->callable->graph->outputs.n; k++)
-    if (tn_frame_is_placed(f, bound[k])) return true;
-  return false;
-}
-
 tn_status tn_frame_prepare(tn_frame *f, const tn_tensor *const *inputs,
                            const tn_tensor *const *bound, tn_diag *diag) {
   tn_frame_check_process(f);
-  f->has_placed = f->planner->n_devices && has_placed(f, inputs, bound);
+  note_placed(f, inputs, bound);
   tn_setup *s = find(f, inputs);
   const bool may_do_without =
       !s && f->planner->n_devices && f->planner->fallback != TN_FALLBACK_FORBID;

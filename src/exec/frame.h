@@ -100,10 +100,14 @@ struct tn_frame {
   TN_VEC(tn_cell *) mirrors;    /* per input: what is in its buffer on a device, for the host */
   TN_VEC(tn_cell *) value_pool; /* results of subgraphs */
   TN_VEC(int32_t) pool_free;    /* indices of free cells of the pool: a heap, lowest first */
-  const atomic_int *stop;       /* the user wants the run to end; NULL: nobody can say so */
+  /* Once there is a plan, and before it is recorded: may move what inputs and bound point to. */
+  tn_status (*place)(void *session, tn_frame *f, tn_diag *diag); /* NULL: nobody asks */
+  void *session;
+  const atomic_int *stop; /* the user wants the run to end; NULL: nobody can say so */
   /* this run */
-  bool ran;        /* outputs are valid */
-  bool has_placed; /* some inputs or outputs are in buffers on devices */
+  bool ran;           /* outputs are valid */
+  bool has_placed;    /* some inputs or outputs are in buffers on devices */
+  bool is_only_there; /* and one of them is nowhere else */
   tn_profile *profile;
   tn_diag *diag;
   atomic_int status;          /* the first error */

@@ -124,13 +124,37 @@ static tn_status needs_data(tn_status status, tn_diag *diag) {
 
 /* ---- running ---- */
 
+static tn_status prepare(tn_session *s, tn_diag *diag) {
+  return tn_frame_prepare(s->frame, s->frame_inputs, s->bound_of, diag);
+}
+
+/* Shapes may depend on what is in states: those are brought to memory then, and it is tried again.
+ */
+static tn_status with_data(tn_session *s, tn_status (*deed)(tn_session *, tn_diag *),
+                           tn_diag *diag) {
+  const tn_status status = deed(s, diag);
+  bool any;
+  if (status != TN_NEEDS_DATA) return status;
+  const tn_status fetched = tn_session_fetch_states(s, &any, diag);
+  if (fetched) return fetched;
+  return any ? deed(s, diag) : status;
+}
+
 tn_status tn_session_prepare(tn_session *session, tn_diag *diag) {
   if (!session) return TN_ERR_INVALID;
   tn_status status = check_all_set(session, diag);
   if (!status) status = tn_session_choose_frame(session, diag);
   if (status) return status;
-  return needs_data(
-      tn_frame_prepare(session->frame, session->frame_inputs, session->bound_of, diag), diag);
+  status = tn_session_take_states(session, diag);
+  if (status) return status;
+  status = with_data(session, prepare, diag);
+  tn_session_release_states(session);
+  return needs_data(status, diag);
+}
+
+static tn_status run(tn_session *s, tn_diag *diag) {
+  tn_profile *profile = s->profiling ? &s->profile : NULL;
+  return tn_frame_run(s->frame, s->frame_inputs, s->bound_of, profile, diag);
 }
 
 tn_status tn_session_run(tn_session *session, tn_diag *diag) {
@@ -141,12 +165,11 @@ tn_status tn_session_run(tn_session *session, tn_diag *diag) {
   tn_status status = check_all_set(s, diag);
   if (!status) status = tn_session_choose_frame(s, diag);
   if (status) return status;
-  tn_profile *profile = s->profiling ? &s->profile : NULL;
   status = tn_session_take_states(s, diag);
   if (status) return status;
-  status = tn_frame_run(s->frame, s->frame_inputs, s->bound_of, profile, diag);
+  status = with_data(s, run, diag);
   status = tn_session_keep_states(s, status, diag);
-  if (profile) profile->run++;
+  if (s->profiling) s->profile.run++;
   if (status == TN_ERR_CANCELLED && !tn_diag_count(diag))
     tn_fail(diag, status, "the run was cancelled");
   return needs_data(status, diag);

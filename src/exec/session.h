@@ -29,11 +29,12 @@ struct tn_session {
   tn_placed *input_places, *output_places; /* of those that are on a device */
   tn_profile profile;
   bool profiling;
-  int32_t n_states; /* 0: the three below are NULL */
+  int32_t n_states; /* 0: the four below are NULL */
   tn_states *states;
-  struct tn_kept **kept;         /* this model's, in their order */
-  const tn_tensor **main_inputs; /* inputs without defaults, then states */
-  atomic_int stop;               /* tn_session_cancel() was called since the run began */
+  struct tn_kept **kept;          /* this model's, in their order */
+  const tn_tensor **main_inputs;  /* inputs without defaults, then states */
+  const tn_tensor **state_inputs; /* the states among frame_inputs */
+  atomic_int stop;                /* tn_session_cancel() was called since the run began */
 };
 
 /* device_buffer.c: the tensor lies there from now on, NULL: no longer, and the place holds the
@@ -50,9 +51,14 @@ void tn_session_close_states(tn_session *s, const tn_allocator *a);
 void tn_states_release(tn_states *s); /* NULL is legal */
 /* Puts them at inputs[0], ..., and into bound_of behind the outputs. */
 void tn_session_bind_states(tn_session *s, const tn_tensor **inputs);
+/* device_states.c: tn_frame.place, for the plan that the frame has. */
+tn_status tn_session_place_states(void *session, tn_frame *f, tn_diag *diag);
+/* Brings all to memory; any: one was not there. */
+tn_status tn_session_fetch_states(tn_session *s, bool *out_any, tn_diag *diag);
 /* A run begins (TN_ERR_STATE: another one is on its way), and ends with that status. */
 tn_status tn_session_take_states(tn_session *s, tn_diag *diag);
 tn_status tn_session_keep_states(tn_session *s, tn_status status, tn_diag *diag);
+void tn_session_release_states(tn_session *s); /* taken, and not run on */
 
 /* session_check.c: does a tensor fit what the model declares? Messages name the input and both
  * types. */

@@ -1,26 +1,13 @@
 /* States of sessions: what a run leaves to the next one. Each is the memory of a hidden input and
  * of a hidden output of the plan, which updates it in place where that is sound (bind.c); one whose
- * shape may change is copied after the run. Sessions that share states have one tn_states. */
+ * shape may change is copied after the run. It lies in memory, or on the device whose steps alone
+ * read and write it (device_states.c). Sessions that share states have one tn_states. */
+#include "exec/states.h"
+
 #include <string.h>
 
-#include "exec/cell.h"
 #include "exec/model.h"
 #include "exec/session.h"
-
-typedef struct tn_kept {
-  const char *name; /* in the arena */
-  tn_tensor type;   /* as declared */
-  bool is_open;     /* some of its dims may change */
-  tn_cell first, now;
-} tn_kept;
-
-struct tn_states {
-  atomic_int refs;
-  atomic_int busy; /* a run is on its way */
-  tn_allocator a;  /* the states may outlive the runtime of the session that made them */
-  tn_arena arena;
-  TN_VEC(tn_kept *) all;
-};
 
 /* ---- the model's ---- */
 
@@ -53,6 +40,7 @@ tn_status tn_model_state_type(const tn_model *model, int32_t index, tn_tensor *o
 void tn_states_release(tn_states *s) {
   if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) > 1) return;
   for (int64_t k = 0; k < s->all.n; k++) {
+    tn_kept_close(s->all.data[k]);
     tn_cell_clear(&s->all.data[k]->first);
     tn_cell_clear(&s->all.data[k]->now);
   }
@@ -85,6 +73,8 @@ static tn_status add(tn_states *s, const tn_graph *g, const tn_state *state, tn_
   if (!k->name) return TN_ERR_MEMORY;
   k->type = *tn_graph_val(g, state->before)->type;
   k->is_open = tn_storage_bytes(&k->type) < 0;
+  k->is_here = true;
+  k->ends[0] = k->ends[1] = k->type;
   tn_cell_init(&k->first, &s->a);
   tn_cell_init(&k->now, &s->a);
   s->all.data[s->all.n++] = k;
@@ -138,16 +128,31 @@ void tn_session_close_states(tn_session *s, const tn_allocator *a) {
 /* ---- around a run ---- */
 
 void tn_session_bind_states(tn_session *s, const tn_tensor **inputs) {
+  s->state_inputs = inputs;
   for (int32_t k = 0; k < s->n_states; k++) {
-    tn_kept *kept = s->kept[k];
-    inputs[k] = &kept->now.value;
-    s->bound_of[s->n_outputs + k] = kept->is_open ? NULL : &kept->now.value;
+    inputs[k] = tn_kept_value(s->kept[k]);
+    s->bound_of[s->n_outputs + k] = s->kept[k]->is_open ? NULL : inputs[k];
   }
+}
+
+tn_status tn_session_fetch_states(tn_session *s, bool *out_any, tn_diag *diag) {
+  tn_status status = TN_OK;
+  *out_any = false;
+  for (int32_t k = 0; k < s->n_states && !status; k++) {
+    *out_any = *out_any || !s->kept[k]->is_here;
+    status = tn_kept_fetch(s->kept[k], diag);
+  }
+  if (*out_any) tn_session_bind_states(s, s->state_inputs);
+  return status;
 }
 
 tn_status tn_session_take_states(tn_session *s, tn_diag *diag) {
   if (!s->n_states || !atomic_exchange(&s->states->busy, 1)) return TN_OK;
   return tn_fail(diag, TN_ERR_STATE, "another session is running on the states of this one");
+}
+
+void tn_session_release_states(tn_session *s) {
+  if (s->n_states) atomic_store(&s->states->busy, 0);
 }
 
 /* Those whose shape may change lie where the run has left them. */
@@ -163,17 +168,31 @@ static tn_status keep(tn_session *s, tn_diag *diag) {
 }
 
 tn_status tn_session_keep_states(tn_session *s, tn_status status, tn_diag *diag) {
-  if (!s->n_states) return status;
+  for (int32_t k = 0; k < s->n_states; k++)
+    tn_kept_after(s->kept[k], s->bound_of[s->n_outputs + k], status);
   if (!status) status = keep(s, diag);
-  atomic_store(&s->states->busy, 0);
+  tn_session_release_states(s);
   return status;
 }
 
 /* ---- the user's ---- */
 
 const tn_tensor *tn_session_state(const tn_session *session, int32_t index) {
-  const bool is_there = session && index >= 0 && index < session->n_states;
-  return is_there ? &session->kept[index]->now.value : NULL;
+  if (!session || index < 0 || index >= session->n_states) return NULL;
+  tn_kept *k = session->kept[index];
+  if (k->is_here) return &k->now.value;
+  if (atomic_exchange(&session->states->busy, 1)) return NULL;
+  const tn_status status = tn_kept_fetch(k, NULL);
+  atomic_store(&session->states->busy, 0);
+  return status ? NULL : &k->now.value;
+}
+
+static tn_status set(tn_kept *k, const tn_tensor *value) {
+  const tn_status status = tn_cell_set(&k->now, value);
+  if (status) return status;
+  k->is_here = true;
+  k->is_there = false;
+  return TN_OK;
 }
 
 tn_status tn_session_set_state(tn_session *session, int32_t index, const tn_tensor *tensor,
@@ -186,7 +205,7 @@ tn_status tn_session_set_state(tn_session *session, int32_t index, const tn_tens
   tn_status status = tn_session_check_state(k->name, &k->type, tensor, diag);
   if (!status) status = tn_session_take_states(session, diag);
   if (status) return status;
-  status = tn_cell_set(&k->now, tensor);
+  status = set(k, tensor);
   atomic_store(&session->states->busy, 0);
   return status ? tn_fail(diag, status, "state '%s' cannot be set", k->name) : TN_OK;
 }
@@ -196,9 +215,8 @@ tn_status tn_session_reset(tn_session *session) {
   tn_status status = tn_session_take_states(session, NULL);
   if (status) return status;
   for (int64_t k = 0; session->n_states && k < session->states->all.n && !status; k++)
-    status =
-        tn_cell_set(&session->states->all.data[k]->now, &session->states->all.data[k]->first.value);
-  if (session->n_states) atomic_store(&session->states->busy, 0);
+    status = set(session->states->all.data[k], &session->states->all.data[k]->first.value);
+  tn_session_release_states(session);
   return status;
 }
 

@@ -91,6 +91,8 @@ static void use(tn_session *s, tn_frame *frame, const tn_tensor **inputs) {
   if (s->frame != frame) frame->ran = false; /* what it answered last is another run's */
   s->frame = frame;
   s->frame_inputs = inputs;
+  frame->session = s;
+  frame->place = s->n_states ? tn_session_place_states : NULL;
 }
 
 static void use_main(tn_session *s) {

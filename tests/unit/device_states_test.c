@@ -1,0 +1,193 @@
+/* States on the shadow device: random graphs, run and read and set and shared in any order, against
+ * the same graph on the CPU; that they do lie there; and what becomes of them when it is lost. */
+#include <time.h>
+
+#include "device_graph.h"
+#include "exec/session.h"
+#include "exec/states.h"
+
+enum { MAX_STATES = 3, MAX_INPUTS = 2 };
+
+typedef struct shape {
+  int n_inputs, n_states, n_outputs, n_steps;
+  uint64_t seed;
+} shape;
+
+static int32_t add_value(tn_graph *g, char letter, int number) {
+  const tn_tensor type = tn_tensor_make(TN_F32, 2, (int64_t[]){ROWS, COLUMNS}, NULL);
+  char name[16];
+  snprintf(name, sizeof name, "%c%d", letter, number);
+  const int32_t value = api()->value(g, name);
+  assert_int_equal(api()->value_set_type(g, value, &type), TN_OK);
+  return value;
+}
+
+/* Some begin with numbers, the others with zeros. */
+static int32_t add_state(tn_graph *g, int number, int32_t value) {
+  float first[N];
+  char name[16];
+  int32_t initial = TN_NO_ID;
+  snprintf(name, sizeof name, "s%d", number);
+  if (random_below(2)) {
+    for (int k = 0; k < N; k++) first[k] = (float)random_below(16) / 4 - 2;
+    const tn_tensor t = tn_tensor_make(TN_F32, 2, (int64_t[]){ROWS, COLUMNS}, first);
+    initial = api()->value(g, NULL);
+    assert_int_equal(api()->value_set_const(g, initial, &t, 1), TN_OK);
+  }
+  const int32_t state = api()->state_new(g, name, value, initial);
+  assert_true(state >= 0);
+  return state;
+}
+
+/* A state becomes what was computed, an input, itself, another one, or what an output is, too. */
+static void make_graph(tn_runtime *runtime, const shape *s, tn_graph **out) {
+  enum { MAX_VALUES = 32 };
+  int32_t values[MAX_VALUES], states[MAX_STATES];
+  int n = 0;
+  assert_int_equal(tn_graph_create(runtime, out), TN_OK);
+  tn_graph *g = *out;
+  assert_int_equal(api()->set_opset(g, "", 17), TN_OK);
+  seed = s->seed;
+  for (int k = 0; k < s->n_inputs; k++, n++) {
+    values[n] = add_value(g, 'x', k);
+    assert_int_equal(api()->add_input(g, values[n]), TN_OK);
+  }
+  for (int k = 0; k < s->n_states; k++, n++) {
+    values[n] = add_value(g, 'v', k);
+    states[k] = add_state(g, k, values[n]);
+  }
+  for (int k = 0; k < s->n_steps; k++, n++)
+    values[n] = step(g, values[random_below((uint32_t)n)], values[random_below((uint32_t)n)]);
+  for (int k = 0; k < s->n_states; k++)
+    assert_int_equal(api()->state_set(g, states[k], values[random_below((uint32_t)n)]), TN_OK);
+  for (int k = 0; k < s->n_outputs; k++)
+    assert_int_equal(api()->add_output(g, values[n - 1 - k]), TN_OK);
+}
+
+static tn_model *make_model(tn_runtime *runtime, const shape *s, const char *device,
+                            uint32_t fallback, tn_diag *diag) {
+  tn_graph *g;
+  tn_model *model = NULL;
+  const tn_model_options o = {.head = TN_HEAD(tn_model_options),
+                              .devices = &device,
+                              .n_devices = device != NULL,
+                              .fallback = fallback};
+  make_graph(runtime, s, &g);
+  if (tn_model_from_graph_take(runtime, g, &o, diag, &model)) fail_msg("%s", tn_diag_text(diag));
+  return model;
+}
+
+typedef struct trial {
+  tn_runtime *runtime;
+  tn_diag *diag;
+  tn_model *here, *there;
+  tn_session *plain, *session, *other; /* other: of `here`, and may share what session has */
+  float x[MAX_INPUTS][N];
+} trial;
+
+static void check(const trial *t, tn_status status) {
+  if (status) fail_msg("%s", tn_diag_text(t->diag));
+}
+
+static void open_trial(trial *t, const shape *s, uint32_t fallback) {
+  t->here = make_model(t->runtime, s, NULL, TN_FALLBACK_WARN, t->diag);
+  t->there = make_model(t->runtime, s, "shadow", fallback, t->diag);
+  check(t, tn_session_create(t->here, t->diag, &t->plain));
+  check(t, tn_session_create(t->there, t->diag, &t->session));
+  check(t, tn_session_create(t->here, t->diag, &t->other));
+}
+
+static void close_trial(trial *t) {
+  tn_model_destroy(t->there);
+  tn_session_destroy(t->session);
+  tn_session_destroy(t->other); /* what is shared goes with the last one */
+  tn_session_destroy(t->plain);
+  tn_model_destroy(t->here);
+}
+
+static void set_inputs(trial *t, const shape *s) {
+  for (int k = 0; k < s->n_inputs; k++) {
+    const tn_tensor x = tn_tensor_make(TN_F32, 2, (int64_t[]){ROWS, COLUMNS}, t->x[k]);
+    for (int i = 0; i < N; i++) t->x[k][i] = (float)random_below(64) / 32 - 1;
+    check(t, tn_session_set_input(t->plain, k, &x, t->diag));
+    check(t, tn_session_set_input(t->session, k, &x, t->diag));
+    check(t, tn_session_set_input(t->other, k, &x, t->diag));
+  }
+}
+
+static void compare(const shape *s, const tn_tensor *got, const tn_tensor *want, const char *what,
+                    int index, int round) {
+  assert_non_null(got);
+  if (memcmp(got->data, want->data, BYTES))
+    fail_msg("seed %llu, round %d: %s %d differs", (unsigned long long)s->seed, round, what, index);
+}
+
+static void set_state(trial *t, const shape *s) {
+  const int32_t k = (int32_t)random_below((uint32_t)s->n_states);
+  float x[N];
+  const tn_tensor value = tn_tensor_make(TN_F32, 2, (int64_t[]){ROWS, COLUMNS}, x);
+  for (int i = 0; i < N; i++) x[i] = (float)random_below(64) / 32 - 1;
+  check(t, tn_session_set_state(t->plain, k, &value, t->diag));
+  check(t, tn_session_set_state(t->session, k, &value, t->diag));
+}
+
+static int n_there(const tn_session *s) {
+  int n = 0;
+  for (int32_t k = 0; k < s->n_states; k++) n += s->kept[k]->is_there && !s->kept[k]->is_here;
+  return n;
+}
+
+/* Answers how many states lay on the device alone behind a run. */
+static int one_round(trial *t, const shape *s, int round, bool shares) {
+  tn_session *one = shares && random_below(3) == 0 ? t->other : t->session;
+  set_inputs(t, s);
+  if (random_below(8) == 0) set_state(t, s);
+  if (random_below(10) == 0) {
+    check(t, tn_session_reset(t->plain));
+    check(t, tn_session_reset(one));
+  }
+  if (random_below(10) == 0) check(t, tn_session_prepare(one, t->diag));
+  check(t, tn_session_run(t->plain, t->diag));
+  check(t, tn_session_run(one, t->diag));
+  for (int k = 0; k < s->n_outputs; k++)
+    compare(s, tn_session_output(one, k), tn_session_output(t->plain, k), "output", k, round);
+  const int n = n_there(one);
+  for (int k = 0; k < s->n_states; k++)
+    if (random_below(3) == 0)
+      compare(s, tn_session_state(one, k), tn_session_state(t->plain, k), "state", k, round);
+  return n;
+}
+
+static void test_random(void **state) {
+  (void)state;
+  enum { GRAPHS = 150, ROUNDS = 10 };
+  const uint64_t first = (uint64_t)time(NULL) * 1000;
+  int n_of_device = 0;
+  trial t = {.diag = tn_diag_create()};
+  assert_int_equal(tn_runtime_create(NULL, t.diag, &t.runtime), TN_OK);
+  for (uint64_t k = 0; k < GRAPHS; k++) {
+    seed = first + k;
+    const int n_steps = 1 + (int)random_below(8);
+    const shape s = {1 + (int)random_below(MAX_INPUTS), 1 + (int)random_below(MAX_STATES),
+                     1 + (int)random_below(n_steps < 3 ? (uint32_t)n_steps : 3), n_steps,
+                     first + k};
+    char shadow[48];
+    snprintf(shadow, sizeof shadow, "hide=%d,delay=20,seed=%llu", k % 2 ? 40 : 0,
+             (unsigned long long)k);
+    setenv("TENON_SHADOW", shadow, 1);
+    open_trial(&t, &s, TN_FALLBACK_WARN);
+    const bool shares = k % 3 == 0;
+    if (shares) check(&t, tn_session_share(t.other, t.session, t.diag));
+    for (int round = 0; round < ROUNDS; round++) n_of_device += one_round(&t, &s, round, shares);
+    close_trial(&t);
+  }
+  assert_true(n_of_device > GRAPHS * ROUNDS / 4); /* else nothing of this was tested */
+  unsetenv("TENON_SHADOW");
+  tn_runtime_destroy(t.runtime);
+  tn_diag_destroy(t.diag);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_random)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
