@@ -11,6 +11,7 @@ enum { MAX_SHOWN = 40 };
 typedef struct share {
   const char *device;
   int64_t n_nodes, n_transfers, n_segments, n_islands;
+  uint64_t up_bytes, down_bytes;
   double flops;
   int32_t segment; /* the last seen */
 } share;
@@ -43,7 +44,9 @@ static void add(placement *p, const tn_step_info *step) {
   if (step->segment >= 0 && step->segment != of->segment) of->n_segments++;
   of->segment = step->segment;
   if (is_transfer(step)) {
-    of->n_transfers++;
+    of->n_transfers += step->up_bytes || step->down_bytes;
+    of->up_bytes += step->up_bytes;
+    of->down_bytes += step->down_bytes;
     return;
   }
   const int64_t n = step->island_nodes ? step->island_nodes : 1;
@@ -118,7 +121,7 @@ static void print_share(const placement *p, const share *of, const cli_session *
   else
     cli_print(", in %lld segment%s; %lld transfers (%s up, %s down); waits: %u\n",
               (long long)of->n_segments, of->n_segments == 1 ? "" : "s", (long long)of->n_transfers,
-              cli_bytes((double)p->plan.up_bytes, b), cli_bytes((double)p->plan.down_bytes, c),
+              cli_bytes((double)of->up_bytes, b), cli_bytes((double)of->down_bytes, c),
               p->plan.n_waits);
 }
 

@@ -463,7 +463,8 @@ TN_API const tn_tensor *tn_session_output(const tn_session *session, int32_t ind
 
 /* State `index` as the last run has left it, or as it is before the first one; lives until the next
  * run, set, reset or destroy. After a run that failed or was cancelled, states hold anything:
- * tn_session_reset. NULL: there is no such state. */
+ * tn_session_reset. NULL: there is no such state; or it lies on a device that is lost, or on one
+ * where another session runs with it now. */
 TN_API const tn_tensor *tn_session_state(const tn_session *session, int32_t index);
 /* Copies the tensor into the state. */
 TN_API tn_status tn_session_set_state(tn_session *session, int32_t index, const tn_tensor *tensor,
@@ -542,6 +543,9 @@ typedef struct tn_step_info {
   uint32_t island_nodes; /* of the model that a compiled module computes in this step; 0: none is,
                             `device` is no accelerator */
   uint32_t reserved;
+  /* Of a transfer: what a run copies to the device, or from there. 0: it lies there already, in a
+   * buffer of the caller's or as a state. */
+  uint64_t up_bytes, down_bytes;
 } tn_step_info;
 
 typedef struct tn_plan_info {

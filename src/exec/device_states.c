@@ -34,8 +34,8 @@ tn_status tn_kept_fetch(tn_kept *k, tn_diag *diag) {
   return status == TN_ERR_IO ? TN_ERR_STATE : status;
 }
 
-/* Where the place has another device's buffer, its value comes to memory. TN_ERR_MEMORY, and nothing
- * is said: the device has none for it. */
+/* Where the place has another device's buffer, its value comes to memory. TN_ERR_MEMORY, and
+ * nothing is said: the device has none for it. */
 static tn_status open_place(tn_model *m, tn_kept *k, int i, const tn_device *d, tn_diag *diag) {
   tn_device_buffer *have = k->places[i].buffer, *buffer;
   if (have && have->buffer.device == d) return TN_OK;

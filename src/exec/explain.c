@@ -29,11 +29,7 @@ static void add_devices(tn_plan_info *sum, const tn_device_plan *d) {
   sum->n_segments += (uint32_t)d->n_segments;
   sum->n_waits += (uint32_t)d->n_waits;
   sum->device_const_bytes += d->const_bytes;
-  for (uint32_t k = 0; k < d->n_devices; k++) {
-    sum->up_bytes += d->up_bytes[k];
-    sum->down_bytes += d->down_bytes[k];
-    sum->device_bytes += d->arena_bytes[k];
-  }
+  for (uint32_t k = 0; k < d->n_devices; k++) sum->device_bytes += d->arena_bytes[k];
 }
 
 static void add_plan(tn_plan_info *sum, const tn_plan *plan) {
@@ -47,14 +43,18 @@ static void add_plan(tn_plan_info *sum, const tn_plan *plan) {
   sum->flops += plan->flops;
 }
 
-/* What lies in buffers of the caller's is not copied. */
-static void leave_out_placed(tn_plan_info *sum, const tn_setup *s) {
-  if (!s->devices || !s->devices->now) return;
-  for (int32_t k = 0; k < s->plan->n_steps; k++) {
-    if (!s->devices->now->to[k]) continue;
-    const tn_step *step = &s->plan->steps[k];
-    *(step->device->way == TN_WAY_UP ? &sum->up_bytes : &sum->down_bytes) -=
-        tn_transfer_bytes(&s->plan->slots[step->node->node.outputs[0]]);
+/* What a run copies in step k of the plan, this way. What lies on the device already is not. */
+static uint64_t copied_bytes(const tn_setup *s, int32_t k, tn_way way) {
+  const tn_step *step = &s->plan->steps[k];
+  const bool is_it = step->device && step->device->way == way && way;
+  const bool is_there = s->devices && s->devices->now && s->devices->now->to[k];
+  return is_it && !is_there ? tn_transfer_bytes(&s->plan->slots[step->node->node.outputs[0]]) : 0;
+}
+
+static void add_transfers(tn_plan_info *sum, const tn_setup *s) {
+  for (int32_t k = 0; s->plan->devices && k < s->plan->n_steps; k++) {
+    sum->up_bytes += copied_bytes(s, k, TN_WAY_UP);
+    sum->down_bytes += copied_bytes(s, k, TN_WAY_DOWN);
   }
 }
 
@@ -76,7 +76,7 @@ static bool walk_frame(tn_walk *w, const tn_frame *f, uint32_t depth) {
   const tn_setup *s = f->now;
   if (!s) return false;
   add_plan(&w->sum, s->plan);
-  leave_out_placed(&w->sum, s);
+  add_transfers(&w->sum, s);
   for (int32_t k = 0; k < s->plan->n_steps; k++)
     if (walk_task(w, &s->tasks[k], depth)) return true;
   return s->continuation && walk_frame(w, s->continuation, depth + 1);
@@ -136,6 +136,11 @@ static void describe(const tn_walk *w, tn_step_info *out) {
       .leader = w->leader,
       .segment = step->device ? step->device->segment : -1};
   if (step->node->island) describe_island(step, out);
+  if (step->device) {
+    const tn_setup *s = t->frame->now;
+    out->up_bytes = copied_bytes(s, (int32_t)(step - s->plan->steps), TN_WAY_UP);
+    out->down_bytes = copied_bytes(s, (int32_t)(step - s->plan->steps), TN_WAY_DOWN);
+  }
   const char *const *texts = refusals(t);
   if (!texts) return;
   out->n_refusals = step->choice->n_refusals;

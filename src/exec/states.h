@@ -1,5 +1,5 @@
-/* The states that sessions keep: states.c; device_states.c has them on devices where their runs want
- * them there. Whoever runs on them, or moves them, has taken them (tn_session_take_states). */
+/* The states that sessions keep: states.c; device_states.c has them on devices where their runs
+ * want them there. Whoever runs on them, or moves them, has taken them (tn_session_take_states). */
 #ifndef TN_EXEC_STATES_H
 #define TN_EXEC_STATES_H
 

@@ -89,6 +89,7 @@ tn_graph *tn_graph_clone(const tn_graph *from) {
   g->base = cast.out;
   atomic_fetch_add_explicit(&cast.out->refs, 1, memory_order_relaxed);
   g->parent = from->parent;
+  g->n_settled = from->n_settled;
   g->n_held_back = from->n_held_back;
   g->unsorted = from->unsorted;
   g->names_wait = true;

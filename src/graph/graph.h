@@ -164,6 +164,7 @@ struct tn_graph {
   const char *texts[TN_GRAPH_KEPT];      /* names of operators and domains, likewise */
   int64_t n_expanded;  /* nodes that functions have brought, those of subgraphs among them */
   int64_t n_edits;     /* grows with every change of what nodes there are and read */
+  int32_t n_settled;   /* states that are the last inputs and outputs */
   int32_t n_held_back; /* rewrites left out, as the device has no kernel for what they make */
   bool unsorted;
   bool is_function; /* body of a function: attribute references allowed */

@@ -75,10 +75,11 @@ const char *tn_graph_entry_at(const tn_graph *g, int32_t index) {
 
 /* ---- as inputs and outputs ---- */
 
-/* A value that is something else to the outside already is copied. */
-static tn_status add_after(tn_graph *g, int32_t after) {
+/* A value that is something else to the outside already is copied, but for the state itself. */
+static tn_status add_after(tn_graph *g, int32_t before, int32_t after) {
+  const uint32_t flags = tn_graph_val(g, after)->flags;
   const bool is_taken =
-      tn_graph_val(g, after)->flags & (TN_VALUE_INPUT | TN_VALUE_OUTPUT | TN_VALUE_CONST);
+      after != before && flags & (TN_VALUE_INPUT | TN_VALUE_OUTPUT | TN_VALUE_CONST);
   int32_t value = is_taken ? tn_graph_value(g, NULL) : after;
   if (value < 0) return value;
   const tn_node copy = {.head = TN_HEAD(tn_node),
@@ -101,8 +102,9 @@ tn_status tn_graph_settle_states(tn_graph *g) {
   for (int64_t k = 0; k < g->states.n && !status; k++) {
     const tn_state s = g->states.data[k];
     status = tn_vec_push(g->a, &g->inputs, s.before);
-    if (!status) status = add_after(g, s.after);
+    if (!status) status = add_after(g, s.before, s.after);
   }
+  g->n_settled += (int32_t)g->states.n;
   g->states.n = 0;
   return status ? status : tn_graph_sort(g, NULL);
 }

@@ -187,7 +187,185 @@ static void test_random(void **state) {
   tn_diag_destroy(t.diag);
 }
 
+/* ---- small models by hand ---- */
+
+static tn_runtime *new_runtime(const char *shadow, tn_diag *diag) {
+  tn_runtime *runtime;
+  setenv("TENON_SHADOW", shadow, 1);
+  assert_int_equal(tn_runtime_create(NULL, diag, &runtime), TN_OK);
+  return runtime;
+}
+
+static tn_graph *new_graph(tn_runtime *runtime) {
+  tn_graph *g;
+  assert_int_equal(tn_graph_create(runtime, &g), TN_OK);
+  assert_int_equal(api()->set_opset(g, "", 17), TN_OK);
+  return g;
+}
+
+static tn_session *open_session(tn_runtime *runtime, tn_graph *g, const char *device,
+                                uint32_t fallback, tn_diag *diag) {
+  tn_model *model;
+  tn_session *session;
+  const tn_model_options o = {.head = TN_HEAD(tn_model_options),
+                              .devices = &device,
+                              .n_devices = device != NULL,
+                              .fallback = fallback};
+  if (tn_model_from_graph_take(runtime, g, &o, diag, &model) ||
+      tn_session_create(model, diag, &session))
+    fail_msg("%s", tn_diag_text(diag));
+  tn_model_destroy(model); /* the session keeps it */
+  return session;
+}
+
+/* y = max(sum, 0), where sum += x. */
+static tn_session *open_sum(tn_runtime *runtime, uint32_t fallback, tn_diag *diag) {
+  tn_graph *g = new_graph(runtime);
+  seed = 0;
+  const int32_t x = add_value(g, 'x', 0), before = add_value(g, 'v', 0);
+  assert_int_equal(api()->add_input(g, x), TN_OK);
+  const int32_t state = add_state(g, 0, before);
+  const int32_t after = node(g, "Add", (int32_t[]){before, x}, 2, NULL);
+  assert_int_equal(api()->state_set(g, state, after), TN_OK);
+  assert_int_equal(api()->add_output(g, node(g, "Relu", &after, 1, NULL)), TN_OK);
+  return open_session(runtime, g, "shadow", fallback, diag);
+}
+
+static void set_ones(tn_session *s) {
+  static float ones[N];
+  for (int k = 0; k < N; k++) ones[k] = 1;
+  const tn_tensor x = tn_tensor_make(TN_F32, 2, (int64_t[]){ROWS, COLUMNS}, ones);
+  assert_int_equal(tn_session_set_input(s, 0, &x, NULL), TN_OK);
+}
+
+static float sum_of(const tn_session *s) {
+  const tn_tensor *y = tn_session_output(s, 0);
+  assert_non_null(y);
+  return ((const float *)y->data)[0];
+}
+
+/* The device is lost at submission n, whatever that is for. Answers whether the state was. */
+static bool lose(int n, uint32_t fallback) {
+  char shadow[48];
+  snprintf(shadow, sizeof shadow, "delay=0,fault=lost@%d", n);
+  tn_diag *diag = tn_diag_create();
+  tn_runtime *runtime = new_runtime(shadow, diag);
+  tn_session *s = open_sum(runtime, fallback, diag);
+  bool is_lost = false;
+  float first = 0, want = 0;
+  for (int round = 0; round < 6; round++) {
+    set_ones(s);
+    const tn_status status = tn_session_run(s, diag);
+    if (status) {
+      assert_true(status == TN_ERR_IO || status == TN_ERR_STATE);
+      assert_int_equal(tn_session_run(s, diag),
+                       fallback == TN_FALLBACK_FORBID ? TN_ERR_IO : TN_ERR_STATE);
+      if (fallback == TN_FALLBACK_FORBID) break;
+      if (!strstr(tn_diag_text(diag), "state 's0' was on device 'shadow:0'"))
+        fail_msg("%s", tn_diag_text(diag));
+      assert_null(tn_session_state(s, 0));
+      assert_false(is_lost);
+      is_lost = true;
+      assert_int_equal(tn_session_reset(s), TN_OK);
+      want = first;
+      continue;
+    }
+    if (!round) first = want = sum_of(s) - 1;
+    want++;
+    assert_true(sum_of(s) == want);
+  }
+  tn_session_destroy(s);
+  tn_runtime_destroy(runtime);
+  tn_diag_destroy(diag);
+  return is_lost;
+}
+
+static void test_lost_with_its_device(void **state) {
+  (void)state;
+  int n_lost = 0;
+  for (int n = 1; n <= 12; n++) {
+    n_lost += lose(n, TN_FALLBACK_WARN);
+    (void)lose(n, TN_FALLBACK_FORBID);
+  }
+  assert_true(n_lost > 0 && n_lost < 12); /* before the first run has ended, memory has it, too */
+  unsetenv("TENON_SHADOW");
+}
+
+/* The arena and staging fit in so many bytes, or not; the state's buffer does, or not. */
+static void test_no_memory_there(void **state) {
+  (void)state;
+  tn_diag *diag = tn_diag_create();
+  for (int bytes = 64; bytes < 2048; bytes += 64) {
+    char shadow[32];
+    snprintf(shadow, sizeof shadow, "delay=0,memory=%d", bytes);
+    tn_runtime *runtime = new_runtime(shadow, diag);
+    tn_session *s = open_sum(runtime, TN_FALLBACK_WARN, diag);
+    float first = 0;
+    for (int round = 0; round < 4; round++) {
+      set_ones(s);
+      if (tn_session_run(s, diag)) fail_msg("%d bytes: %s", bytes, tn_diag_text(diag));
+      if (!round) first = sum_of(s);
+      assert_true(sum_of(s) == first + (float)round);
+    }
+    tn_session_destroy(s);
+    tn_runtime_destroy(runtime);
+  }
+  unsetenv("TENON_SHADOW");
+  tn_diag_destroy(diag);
+}
+
+static int32_t add_count(tn_graph *g, int32_t *out_state) {
+  const tn_tensor type = tn_tensor_make(TN_I64, 1, (int64_t[]){1}, NULL);
+  const int32_t before = api()->value(g, "before");
+  assert_int_equal(api()->value_set_type(g, before, &type), TN_OK);
+  *out_state = api()->state_new(g, "n", before, TN_NO_ID);
+  assert_true(*out_state >= 0);
+  return before;
+}
+
+static int32_t add_one(tn_graph *g, int32_t n) {
+  const tn_tensor one = tn_tensor_make(TN_I64, 1, (int64_t[]){1}, (int64_t[]){1});
+  const int32_t both[] = {n, api()->value(g, NULL)};
+  assert_int_equal(api()->value_set_const(g, both[1], &one, 1), TN_OK);
+  return node(g, "Add", both, 2, NULL);
+}
+
+/* One session counts on the device, the other one makes as many zeros: its shapes are the state's
+ * data, so that comes to memory. */
+static void test_shapes_from_a_state(void **state) {
+  (void)state;
+  tn_diag *diag = tn_diag_create();
+  tn_runtime *runtime = new_runtime("delay=0", diag);
+  int32_t n;
+  tn_graph *g = new_graph(runtime);
+  const int32_t next = add_one(g, add_count(g, &n));
+  assert_int_equal(api()->state_set(g, n, next), TN_OK);
+  tn_session *counter = open_session(runtime, g, "shadow", TN_FALLBACK_WARN, diag);
+  g = new_graph(runtime);
+  const int32_t count = add_count(g, &n);
+  assert_int_equal(api()->add_output(g, node(g, "ConstantOfShape", &count, 1, NULL)), TN_OK);
+  tn_session *maker = open_session(runtime, g, "shadow", TN_FALLBACK_WARN, diag);
+  assert_int_equal(tn_session_share(maker, counter, diag), TN_OK);
+  for (int64_t k = 1; k <= 4; k++) {
+    assert_int_equal(tn_session_run(counter, diag), TN_OK);
+    assert_int_equal(n_there(counter), 1);
+    if (k % 2) assert_int_equal(tn_session_prepare(maker, diag), TN_OK);
+    if (tn_session_run(maker, diag)) fail_msg("%s", tn_diag_text(diag));
+    assert_int_equal(tn_session_output(maker, 0)->shape[0], k);
+  }
+  tn_session_destroy(counter);
+  tn_session_destroy(maker);
+  tn_runtime_destroy(runtime);
+  unsetenv("TENON_SHADOW");
+  tn_diag_destroy(diag);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_random)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_random),
+      cmocka_unit_test(test_lost_with_its_device),
+      cmocka_unit_test(test_no_memory_there),
+      cmocka_unit_test(test_shapes_from_a_state),
+  };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -159,6 +159,7 @@ tn_status tn_split_make(const tn_planner *p, tn_graph *g, const tn_cut *cut, con
   if (!tn_has_feature(p->features, TN_FEATURE_CONTINUATIONS))
     return tn_fail(diag, TN_ERR_UNSUPPORTED, "%s: " TN_WITHOUT_CONTINUATIONS, name);
   tn_status status = mark_nodes(&s, cut, diag);
+  g->n_settled = 0; /* inputs and outputs of the parts are others */
   if (!status && !(s.continuation = tn_graph_clone(g))) status = TN_ERR_MEMORY;
   if (!status) status = split(&s);
   if (!status) status = make_continuation(p, &s, cut, name, diag);

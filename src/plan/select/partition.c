@@ -5,15 +5,18 @@
  * a least cut: a node costs what its cheapest kernel on that side costs, and a value that is needed
  * on the other side pays its transfer once, however many read it there. Where the user wants all
  * work on the device, what has a kernel there stays there. */
+#include <string.h>
+
 #include "device/device.h"
 #include "plan/passes/passes.h"
 #include "plan/select/select.h"
 
 typedef struct parter {
   tn_selection *s;
-  uint32_t device; /* the CPU's rival at the moment */
-  uint32_t *place; /* per node: where it runs */
-  int32_t *vertex; /* per node; -1: it is not in question */
+  uint32_t device;                   /* the CPU's rival at the moment */
+  uint32_t *place;                   /* per node: where it runs */
+  int32_t *vertex;                   /* per node; -1: it is not in question */
+  int32_t *home_before, *home_after; /* per value: the vertex of the state that it is; 0: none */
   TN_VEC(tn_edge) edges;
   int32_t n_vertices;
   tn_status status;
@@ -56,18 +59,44 @@ static int32_t vertex_of(const parter *p, int32_t node) {
   return node < 0 || p->vertex[node] < 0 ? CPU : p->vertex[node];
 }
 
+/* ---- states: they lie on either side, what makes and reads them there transfers nothing ---- */
+
+static bool is_of_another(const parter *p, int32_t node) { return node >= 0 && p->place[node]; }
+
+static void add_home(parter *p, int32_t before, int32_t after) {
+  const tn_graph *g = p->s->g;
+  const tn_value *b = tn_graph_val(g, before);
+  bool is_free = b->type && tn_storage_bytes(b->type) > 0 &&
+                 !is_of_another(p, tn_graph_val(g, after)->producer);
+  for (int64_t u = 0; u < b->users.n; u++) is_free = is_free && !is_of_another(p, b->users.data[u]);
+  const bool is_output_too = before != after && b->flags & TN_VALUE_OUTPUT;
+  if (is_free && !is_output_too) p->home_before[before] = p->home_after[after] = p->n_vertices++;
+}
+
+static void add_homes(parter *p) {
+  const tn_graph *g = p->s->g;
+  memset(p->home_before, 0, (size_t)p->s->n_values * sizeof *p->home_before);
+  memset(p->home_after, 0, (size_t)p->s->n_values * sizeof *p->home_after);
+  for (int32_t k = 1; k <= g->n_settled; k++)
+    add_home(p, g->inputs.data[g->inputs.n - k], g->outputs.data[g->outputs.n - k]);
+}
+
+/* ---- values ---- */
+
 /* Vertex `up` is there if any reader is, vertex `down` here if any is. */
 static void add_value(parter *p, int32_t value) {
   const tn_value *v = tn_graph_val(p->s->g, value);
-  const int32_t producer = vertex_of(p, v->producer);
-  bool may_leave = producer != CPU;
+  const int32_t before = p->home_before[value], after = p->home_after[value];
+  const int32_t producer = before ? before : vertex_of(p, v->producer);
+  bool may_leave = producer != CPU || after;
   for (int64_t u = 0; u < v->users.n; u++)
     may_leave = may_leave || vertex_of(p, v->users.data[u]) != CPU;
   if (v->constant || !may_leave) return;
   const int32_t up = p->n_vertices++, down = p->n_vertices++;
   add_edge(p, producer, up, tn_select_transfer_cost(p->s, value, 0, p->device));
   add_edge(p, down, producer, tn_select_transfer_cost(p->s, value, p->device, 0));
-  if (v->flags & TN_VALUE_OUTPUT) add_edge(p, CPU, down, TN_CUT_NEVER);
+  if (v->flags & TN_VALUE_OUTPUT) add_edge(p, after, down, TN_CUT_NEVER); /* after 0: the CPU */
+  if (after) add_edge(p, up, after, TN_CUT_NEVER);
   for (int64_t u = 0; u < v->users.n; u++) {
     const int32_t reader = vertex_of(p, v->users.data[u]);
     if (reader != CPU) add_edge(p, up, reader, TN_CUT_NEVER);
@@ -81,6 +110,7 @@ static void build(parter *p) {
   p->n_vertices = 2;
   for (int32_t k = 0; k < p->s->n_nodes; k++) p->vertex[k] = -1;
   for (int64_t k = 0; k < g->order.n; k++) add_node(p, g->order.data[k]);
+  add_homes(p);
   for (int32_t k = 0; k < p->s->n_values; k++) add_value(p, k);
 }
 
@@ -196,7 +226,9 @@ tn_status tn_select_partition(tn_selection *s) {
       return tn_fail(s->diag, TN_ERR_IO, "device '%s' is lost", s->p->devices[d]->name);
   p.place = tn_arena_alloc(&s->arena, n * sizeof *p.place);
   p.vertex = tn_arena_alloc(&s->arena, n * sizeof *p.vertex);
-  if (!p.place || !p.vertex) return TN_ERR_MEMORY;
+  p.home_before = tn_arena_alloc(&s->arena, ((uint64_t)s->n_values + 1) * sizeof *p.home_before);
+  p.home_after = tn_arena_alloc(&s->arena, ((uint64_t)s->n_values + 1) * sizeof *p.home_after);
+  if (!p.place || !p.vertex || !p.home_before || !p.home_after) return TN_ERR_MEMORY;
   for (p.device = 1; p.device <= s->p->n_devices && !p.status; p.device++) part(&p);
   for (int64_t k = 0; k < s->g->order.n && !p.status; k++) settle(&p, s->g->order.data[k]);
   if (!p.status) p.status = obey_policy(&p);
