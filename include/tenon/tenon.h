@@ -463,8 +463,8 @@ TN_API const tn_tensor *tn_session_output(const tn_session *session, int32_t ind
 
 /* State `index` as the last run has left it, or as it is before the first one; lives until the next
  * run, set, reset or destroy. After a run that failed or was cancelled, states hold anything:
- * tn_session_reset. NULL: there is no such state; or it lies on a device that is lost, or on one
- * where another session runs with it now. */
+ * tn_session_reset. NULL: there is no such state; or the device that it was on is lost; or a
+ * session that shares it is running. */
 TN_API const tn_tensor *tn_session_state(const tn_session *session, int32_t index);
 /* Copies the tensor into the state. */
 TN_API tn_status tn_session_set_state(tn_session *session, int32_t index, const tn_tensor *tensor,

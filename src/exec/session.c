@@ -140,12 +140,19 @@ static tn_status with_data(tn_session *s, tn_status (*deed)(tn_session *, tn_dia
   return any ? deed(s, diag) : status;
 }
 
+/* All that has to be known before it is planned; the states are taken then. */
+static tn_status begin(tn_session *s, tn_diag *diag) {
+  tn_status status = check_all_set(s, diag);
+  if (!status) status = tn_session_take_states(s, diag);
+  if (status) return status;
+  status = tn_session_choose_frame(s, diag);
+  if (status) tn_session_release_states(s);
+  return status;
+}
+
 tn_status tn_session_prepare(tn_session *session, tn_diag *diag) {
   if (!session) return TN_ERR_INVALID;
-  tn_status status = check_all_set(session, diag);
-  if (!status) status = tn_session_choose_frame(session, diag);
-  if (status) return status;
-  status = tn_session_take_states(session, diag);
+  tn_status status = begin(session, diag);
   if (status) return status;
   status = with_data(session, prepare, diag);
   tn_session_release_states(session);
@@ -162,10 +169,7 @@ tn_status tn_session_run(tn_session *session, tn_diag *diag) {
   tn_session *s = session;
   atomic_store(&s->stop, 0);
   s->frame->ran = false;
-  tn_status status = check_all_set(s, diag);
-  if (!status) status = tn_session_choose_frame(s, diag);
-  if (status) return status;
-  status = tn_session_take_states(s, diag);
+  tn_status status = begin(s, diag);
   if (status) return status;
   status = with_data(s, run, diag);
   status = tn_session_keep_states(s, status, diag);

@@ -180,7 +180,6 @@ tn_status tn_session_keep_states(tn_session *s, tn_status status, tn_diag *diag)
 const tn_tensor *tn_session_state(const tn_session *session, int32_t index) {
   if (!session || index < 0 || index >= session->n_states) return NULL;
   tn_kept *k = session->kept[index];
-  if (k->is_here) return &k->now.value;
   if (atomic_exchange(&session->states->busy, 1)) return NULL;
   const tn_status status = tn_kept_fetch(k, NULL);
   atomic_store(&session->states->busy, 0);
