@@ -26,7 +26,7 @@ whole="^ *shadow:0 +5 of 5 nodes, 100.0 % of 383 k FLOP, in 1 segment; 2 transfe
 says 0 order "$whole" explain "$model" --device shadow
 says 0 order "$whole" check "$model" --device shadow
 says 0 order "$whole" bench "$model" --device shadow --repeat 3
-says 0 order "in 1 segment; 2 transfers \(0 B up, 0 B down\)" \
+says 0 order "in 1 segment; 0 transfers \(0 B up, 0 B down\)" \
   bench "$model" --device shadow --repeat 3 --on-device '*'
 says 0 order '"device":[[:space:]]*"shadow:0"' explain "$model" --device shadow --json
 says 0 order '"share_of_flops":[[:space:]]*1' check "$model" --device shadow --json
