@@ -42,6 +42,18 @@ function(tenon_add_cmocka_test name target)
   tenon_add_cmocka_run(${name} ${target})
 endfunction()
 
+# What formats have in common: <name>.damage, of the folder's damage_test.c (see tests/onnx/damage.h), and <name>.cases,
+# of its cases.sh and the models in tests/data/<data>.
+function(tenon_add_format_tests name data)
+  tenon_add_cmocka_test(${name}.damage ${name}_damage_test damage_test.c
+    $<TARGET_OBJECTS:onnx_damage> $<TARGET_OBJECTS:onnx_kit>)
+  target_include_directories(${name}_damage_test PRIVATE ${PROJECT_SOURCE_DIR}/tests/onnx)
+  if(TARGET tenon)
+    add_test(NAME ${name}.cases COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cases.sh $<TARGET_FILE:tenon>
+      ${PROJECT_SOURCE_DIR}/tests/data/${data})
+  endif()
+endfunction()
+
 # Under the thread sanitizer only tests with the label `thread` are run, so no others are built.
 set(only_threads FALSE)
 if(TENON_SANITIZE MATCHES thread)

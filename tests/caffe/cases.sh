@@ -1,21 +1,12 @@
 #!/bin/bash
 # usage: cases.sh TENON FOLDER: the small Caffe networks answer what is stored beside them; what is
 # wrong in a file is named with line and column.
-set -uo pipefail
-tenon=$1 folder=$2 status=0
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-fail() {
-  echo "$*"
-  status=1
-}
-out=$("$tenon" test "$folder") || fail "tenon test: exit status $?"
-grep -q '^3 passed, 0 failed, 0 skipped$' <<<"$out" || fail "unexpected: $out"
+. "$(dirname "$0")/../models/kit.sh"
+passes '3 passed, 0 failed, 0 skipped'
 # a .prototxt of this text, without weights, is refused with this message
 refuses() {
   printf '%s\n' "$2" >"$work/x.prototxt"
-  "$tenon" info "$work/x.prototxt" >"$work/out" 2>&1 && fail "taken: $2"
-  grep -qF -- "$1" "$work/out" || fail "not '$1': $(cat "$work/out")"
+  fails -F "$1" info "$work/x.prototxt"
 }
 in='input: "x" input_dim: 1 input_dim: 2 input_dim: 4 input_dim: 4'
 refuses "x.prototxt:2:36: 'typo' is no field of LayerParameter" "$in
@@ -44,8 +35,7 @@ layer { name: \"a\" type: \"ReLU\" bottom: \"x\" top: \"z\" }"
 # what is refused when types are known: the network of SSD's layers, edited
 does_not_run() { # MESSAGE EDIT
   sed "$2" "$folder/ssd/model.prototxt" >"$work/ssd.prototxt"
-  "$tenon" run "$work/ssd.prototxt" --random >"$work/out" 2>&1 && fail "runs: $2"
-  grep -qF -- "$1" "$work/out" || fail "not '$1': $(cat "$work/out")"
+  fails -F "$1" run "$work/ssd.prototxt" --random
 }
 does_not_run "node 'found' (caffe::DetectionOutput): not supported: top_k of 0" \
   's/top_k: 20/top_k: 0/'

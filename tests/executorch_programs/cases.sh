@@ -1,19 +1,9 @@
 #!/bin/bash
 # usage: cases.sh TENON FOLDER: the small programs of ExecuTorch answer what is stored beside them.
-set -uo pipefail
-tenon=$1 folder=$2 status=0
-fail() {
-  echo "$*"
-  status=1
-}
-out=$("$tenon" test "$folder") || fail "tenon test: exit status $?"
-grep -q '^10 passed, 0 failed, 0 skipped$' <<<"$out" || fail "unexpected: $out"
+. "$(dirname "$0")/../models/kit.sh"
+passes '10 passed, 0 failed, 0 skipped'
 # a program that answers something else is a failure
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cp -r "$folder/linear" "$work/linear"
-cp "$folder/linear/ref/set1_out0.npy" "$work/linear/ref/set0_out0.npy"
-"$tenon" test "$work" >"$work/out" && fail "wrong outputs pass"
+notices linear set1_out0 set0_out0
 # methods are entries, buffers that are written are states, sizes that a run says are open
 about=$("$tenon" info "$folder/state/model.pte")
 grep -q '^entries  *forward$' <<<"$about" || fail "no entry: $about"
@@ -25,12 +15,10 @@ grep -q ' aten::add.Tensor  *lowered  *aten::add *$' <<<"$rows" || fail "no row 
 grep -q ' executorch_prim::et_view  *lowered' <<<"$rows" || fail "no row of et_view"
 # an operator that is not known is named, with its place
 sed 's/aten::relu/aten::reLu/' "$folder/linear/model.pte" >"$work/model.pte"
-out=$("$tenon" run "$work/model.pte" --random 2>&1) && fail "aten::reLu runs"
-grep -q 'instruction 2 (aten::reLu.out): .* no such operator is known, at byte [0-9]*$' <<<"$out" ||
-  fail "unexpected: $out"
+fails 'instruction 2 (aten::reLu.out): .* no such operator is known, at byte [0-9]*$' \
+  run "$work/model.pte" --random
 # as is a delegate
 sed 's/XnnpackBackend/XnnpackBackXnd/' "$folder/xnnpack/model.pte" >"$work/model.pte"
-out=$("$tenon" run "$work/model.pte" --random 2>&1) && fail "another delegate runs"
-grep -q "is compiled for the delegate 'XnnpackBackXnd', at byte [0-9]*\$" <<<"$out" ||
-  fail "unexpected: $out"
+fails "is compiled for the delegate 'XnnpackBackXnd', at byte [0-9]*\$" \
+  run "$work/model.pte" --random
 exit $status

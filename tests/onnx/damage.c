@@ -52,7 +52,7 @@ static void plan_copy(tn_runtime *runtime, const uint8_t *data, uint64_t n) {
   tn_diag_destroy(diag);
 }
 
-void damage_every_truncation(void **state) {
+static void every_truncation(void **state) {
   (void)state;
   for (int f = 0; damage_subject.files[f]; f++) {
     tn_arena arena;
@@ -77,7 +77,7 @@ static uint64_t first_of(uint64_t size, uint64_t *out_step) {
   return first;
 }
 
-void damage_every_flipped_bit(void **state) {
+static void every_flipped_bit(void **state) {
   (void)state;
   tn_runtime *runtime = NULL;
   assert_int_equal(tn_runtime_create(NULL, NULL, &runtime), TN_OK);
@@ -100,7 +100,7 @@ void damage_every_flipped_bit(void **state) {
 }
 
 /* Four bytes at every place become the numbers that hurt most. */
-void damage_every_wild_number(void **state) {
+static void every_wild_number(void **state) {
   (void)state;
   static const uint32_t wild[] = {0, 1, 0x7fffffff, 0x80000000, 0xffffffff, 0xfffffff0, 65536};
   for (int f = 0; damage_subject.files[f]; f++) {
@@ -122,7 +122,7 @@ void damage_every_wild_number(void **state) {
   }
 }
 
-void damage_every_failing_allocation(void **state) {
+static void every_failing_allocation(void **state) {
   (void)state;
   tn_arena arena;
   uint64_t size;
@@ -155,10 +155,32 @@ bool damage_says(const uint8_t *data, uint64_t size, const char *text) {
   return says;
 }
 
-void damage_expect(const uint8_t *data, uint64_t size, tn_status status, const char *text) {
-  tn_text message;
-  tn_text_init(&message, tn_default_allocator());
-  assert_int_equal(read_copy(data, size, &message), status);
-  if (!strstr(tn_text_get(&message), text)) fail_msg("%s", tn_text_get(&message));
-  tn_text_free(&message);
+static void messages(void **state) {
+  (void)state;
+  for (const damage_message *m = damage_subject.messages; m->data; m++) {
+    tn_text message;
+    tn_text_init(&message, tn_default_allocator());
+    assert_int_equal(read_copy((const uint8_t *)m->data, m->size, &message), m->status);
+    if (!strstr(tn_text_get(&message), m->text)) fail_msg("%s", tn_text_get(&message));
+    tn_text_free(&message);
+  }
+}
+
+/* What only some formats have tested is skipped by the others. */
+static void wild_numbers(void **state) {
+  if (!damage_subject.wild_numbers) skip();
+  every_wild_number(state);
+}
+static void more(void **state) {
+  if (!damage_subject.more) skip();
+  damage_subject.more(state);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_truncation), cmocka_unit_test(every_flipped_bit),
+      cmocka_unit_test(wild_numbers),     cmocka_unit_test(every_failing_allocation),
+      cmocka_unit_test(messages),         cmocka_unit_test(more),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
 }

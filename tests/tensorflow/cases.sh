@@ -1,22 +1,13 @@
 #!/bin/bash
 # usage: cases.sh TENON FOLDER: the small TensorFlow graphs answer what is stored beside them; what
 # is wrong in a file, or not supported, is named.
-set -uo pipefail
-tenon=$1 folder=$2 status=0
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-fail() {
-  echo "$*"
-  status=1
-}
-out=$("$tenon" test "$folder") || fail "tenon test: exit status $?"
-grep -q '^10 passed, 0 failed, 0 skipped$' <<<"$out" || fail "unexpected: $out"
+. "$(dirname "$0")/../models/kit.sh"
+passes '10 passed, 0 failed, 0 skipped'
 
 # a graph of this text is refused with this message
 refuses() {
   printf '%s\n' "$2" >"$work/x.pbtxt"
-  "$tenon" info "$work/x.pbtxt" >"$work/out" 2>&1 && fail "taken: $2"
-  grep -qF -- "$1" "$work/out" || fail "not '$1': $(cat "$work/out")"
+  fails -F "$1" info "$work/x.pbtxt"
 }
 x='node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }'
 refuses "'typo' is no field of NodeDef that is known here" "node { name: \"a\" typo: 1 }"
@@ -49,15 +40,8 @@ refuses "node 'f' (LookupTableSizeV2): not supported: what it reads is no table"
 refuses "node 'f' (ReadVariableOp): not supported: what it reads is no variable" \
   "$table node { name: \"f\" op: \"ReadVariableOp\" input: \"t\" }"
 
-# what the command says, failing, holds a text
-says() {
-  local text=$1
-  shift
-  "$tenon" "$@" >"$work/out" 2>&1 && fail "no failure: $*"
-  grep -qF -- "$text" "$work/out" || fail "not '$text': $(cat "$work/out")"
-}
 printf '%s\n' "$x node { name: \"a\" op: \"MyOp\" input: \"x\" }" >"$work/own.pbtxt"
-says 'tf::MyOp' run "$work/own.pbtxt" --random
+fails -F 'tf::MyOp' run "$work/own.pbtxt" --random
 refuses "or a function calls itself" "node { name: \"a\" op: \"f\" }
 library { function { signature { name: \"f\" output_arg { name: \"y\" } }
   node_def { name: \"a\" op: \"f\" } ret { key: \"y\" value: \"a:y:0\" } } }"
@@ -132,13 +116,13 @@ grep -Eq 'entries +(product, serving_default|serving_default, product)' <<<"$inf
   fail "no entries: $info"
 "$tenon" run "$saved" --entry product --random | grep -q '^p: f32\[2,3\]' ||
   fail "no entry 'product'"
-says "there is no signature 'none'" info "$saved" --entry none
+fails -F "there is no signature 'none'" info "$saved" --entry none
 
 # two signatures call functions with one variable; that of "step" adds to it, by a control output
 mkdir "$work/state"
 cp "$folder/../../fuzz/corpus/tensorflow/state.saved_model.pb" "$work/state/saved_model.pb"
 cp -r "$saved/variables" "$work/state/"
-says "node 'put' (AssignAddVariableOp): 'count' is not in variables/variables.index" \
+fails -F "node 'put' (AssignAddVariableOp): 'count' is not in variables/variables.index" \
   info "$work/state" --entry step
 "$tenon" run "$work/state" --entry plain --random | grep -q '^y: f32\[2\]' ||
   fail "no entry 'plain': the variable is not assigned there"
@@ -157,15 +141,15 @@ cp -r "$saved" "$work/broken"
 chmod -R u+w "$work/broken"
 variables=$work/broken/variables shard=variables/variables.data-00000-of-00001
 printf 'x' | dd of="$variables/variables.index" bs=1 seek=20 conv=notrunc status=none
-says 'variables.index: the sum of a block is wrong, at byte 0' info "$work/broken"
+fails -F 'variables.index: the sum of a block is wrong, at byte 0' info "$work/broken"
 cp "$saved/variables/variables.index" "$variables/"
 truncate -s 100 "$work/broken/$shard"
-says "leaves $shard, which has 100" info "$work/broken"
+fails -F "leaves $shard, which has 100" info "$work/broken"
 rm "$work/broken/$shard"
 ln -s /etc/passwd "$work/broken/$shard"
-says 'leads out of' info "$work/broken"
+fails -F 'leads out of' info "$work/broken"
 rm -r "$variables"
-says "variables.index' cannot be opened" info "$work/broken"
+fails -F "variables.index' cannot be opened" info "$work/broken"
 
 rows=$("$tenon" ops --format tensorflow)
 grep -q ' Conv2D .*Conv' <<<"$rows" || fail "no row of Conv2D"

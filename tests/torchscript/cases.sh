@@ -1,36 +1,21 @@
 #!/bin/bash
 # usage: cases.sh TENON FOLDER: the small programs answer what PyTorch did; entries, states,
 # messages.
-set -uo pipefail
-tenon=$1 folder=$2 status=0
-fail() {
-  echo "$*"
-  status=1
-}
-n=$(find "$folder" -name model.pt | wc -l)
-out=$("$tenon" test "$folder") || fail "tenon test: exit status $?"
-grep -q "^$n passed, 0 failed, 0 skipped\$" <<<"$out" ||
-  fail "unexpected: $(grep -v ^pass <<<"$out")"
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/../models/kit.sh"
+passes "$(find "$folder" -name model.pt | wc -l) passed, 0 failed, 0 skipped"
 # a program that answers something else is a failure
-cp -r "$folder/InPlace" "$work/InPlace"
-cp "$folder/InPlace/ref/set0_out1.npy" "$work/InPlace/ref/set0_out0.npy"
-"$tenon" test "$work" >"$work/out" && fail "wrong outputs pass"
-grep -q "^FAIL .*/InPlace: output 'output.0' " "$work/out" || fail "$(cat "$work/out")"
+notices InPlace set0_out1 set0_out0
+grep -q "^FAIL .*/InPlace: output 'output.0' " <<<"$out" || fail "$out"
 "$tenon" info "$folder/Buffers/model.pt" | grep -A1 '^states' | grep -q '^  total  f32\[3\]$' ||
   fail "a buffer that the program changes is no state"
 "$tenon" info "$folder/Tuples/model.pt" | grep -q '^entries  *forward, pair$' || fail "no entries"
 "$tenon" run "$folder/Tuples/model.pt" --entry pair -i "$folder/Tuples/ref/set0_in0.npy" |
   grep -q '^output.1.1: i64\[\]' || fail "--entry pair"
-out=$("$tenon" run "$folder/Tuples/model.pt" --entry no 2>&1) && fail "an unknown method runs"
-grep -q "no method 'no'; there are: 'forward', 'pair'" <<<"$out" || fail "unexpected: $out"
+fails "no method 'no'; there are: 'forward', 'pair'" run "$folder/Tuples/model.pt" --entry no
 # what the program refuses, it refuses
-out=$("$tenon" run "$folder/ByRank/model.pt" -i "$folder/IntInput/ref/set0_in1.npy" 2>&1) &&
-  fail "inputs of the wrong size run"
-out=$("$tenon" run "$folder/ByRank/model.pt" --random --shape x=2x5 2>&1) &&
-  fail "a wrong size runs"
-grep -q "the program refuses these inputs: wrong size" <<<"$out" || fail "unexpected: $out"
+fails "" run "$folder/ByRank/model.pt" -i "$folder/IntInput/ref/set0_in1.npy"
+fails "the program refuses these inputs: wrong size" \
+  run "$folder/ByRank/model.pt" --random --shape x=2x5
 # what an old archive means and is not known here is refused with its version
 python3 - "$folder/OldDiv/model.pt" "$work/out.pt" <<'EOF' || fail "python3: exit status $?"
 import sys, zipfile
@@ -39,9 +24,7 @@ with zipfile.ZipFile(sys.argv[1]) as old, zipfile.ZipFile(sys.argv[2], "w") as n
         data = old.read(name).replace(b"div(x, 2)", b"div(x, 2, out=c)")
         new.writestr(zipfile.ZipInfo(name), data)
 EOF
-out=$("$tenon" info "$work/out.pt" 2>&1) && fail "aten::div with out= of an old archive is read"
-grep -q "aten::div with out= in an archive of version 3 (before 4)" <<<"$out" ||
-  fail "unexpected: $out"
+fails "aten::div with out= in an archive of version 3 (before 4)" info "$work/out.pt"
 # a pickle or source that is packed tight would become a hundred times its bytes of values
 python3 - "$folder/InPlace/model.pt" "$work" <<'EOF' || fail "python3: exit status $?"
 import sys, zipfile
@@ -53,9 +36,8 @@ with zipfile.ZipFile(sys.argv[1]) as old:
                 new.writestr(name, large * (6 << 20) if name.endswith(end) else old.read(name))
 EOF
 for what in pickle source; do
-  out=$("$tenon" info "$work/$what.pt" 2>&1) && fail "a huge $what is read"
-  grep -q "bytes, more than the 4[0-9]* that are parsed of an archive of this size" <<<"$out" ||
-    fail "unexpected: $out"
+  fails "bytes, more than the 4[0-9]* that are parsed of an archive of this size" \
+    info "$work/$what.pt"
 done
 # reading takes time in proportion to the program: 120000 variables in a branch take half a second
 # of the 10 that there are (each looked up among all before it: 25)
@@ -82,15 +64,10 @@ with zipfile.ZipFile(sys.argv[1]) as old, zipfile.ZipFile(sys.argv[2], "w") as n
         data = old.read(name).replace(b"bool(torch.gt(torch.sum(x), 0))", asks)
         new.writestr(zipfile.ZipInfo(name), data)
 EOF
-out=$("$tenon" run "$work/text.pt" --random --shape x=3 2>&1) && fail "an unknown text is compared"
-grep -q 'not supported: comparing a text that only a run knows$' <<<"$out" ||
-  fail "unexpected: $out"
+fails 'not supported: comparing a text that only a run knows$' \
+  run "$work/text.pt" --random --shape x=3
 # programs without an end in depth, time or memory are refused, and storages that hold no codes
-corpus=$folder/../../fuzz/corpus/torchscript
-refused() {
-  out=$("$tenon" info "$corpus/$1" 2>&1) && fail "$1 is read"
-  grep -q "$2" <<<"$out" || fail "$1: $out"
-}
+refused() { fails "$2" info "$folder/../../fuzz/corpus/torchscript/$1"; }
 for name in negations long_sum; do refused $name "the source is nested too deep"; done
 for name in calls_in_arguments nested_tuples list_in_itself_{if,cat,loop} long_chain_of_views; do
   refused $name "calls, expressions and values are more than 500 deep"
