@@ -54,29 +54,32 @@ static void drain(tn_frame *f) {
   }
 }
 
-static tn_status start(tn_frame *f, int32_t step) {
+/* TN_ERR_STATE: the program is another's, and is not waited for, as others are under way. */
+static tn_status begin(tn_frame *f, const tn_task *t, char *why) {
   tn_setup *s = f->now;
-  tn_task *t = &s->tasks[step];
-  const tn_island_step *island = t->step->node->island;
+  const uint64_t now_ns = f->profile ? tn_now_ns() : 0;
+  const tn_status status = tn_island_start(t->step->node->island, t->call.inputs, t->call.outputs,
+                                           !s->n_under_way, why, WHY);
+  if (!status)
+    s->under_way[s->n_under_way++] = (struct tn_under_way){(int32_t)(t - s->tasks), now_ns};
+  return status;
+}
+
+static tn_status start(tn_frame *f, tn_task *t) {
   char why[WHY];
-  if (atomic_load(&island->loaded->failed)) return tn_frame_step(f, t);
+  if (atomic_load(&t->step->node->island->loaded->failed)) return tn_frame_step(f, t);
   tn_status status = t->dynamic ? tn_task_open_outputs(t) : TN_OK;
   if (status) {
     tn_frame_fail(f, t, status);
     return tn_frame_report(f);
   }
-  s->under_way[s->n_under_way] = (struct tn_under_way){step, f->profile ? tn_now_ns() : 0};
-  status =
-      tn_island_start(island, t->call.inputs, t->call.outputs, !s->n_under_way, why, sizeof why);
+  status = begin(f, t, why);
   if (status == TN_ERR_STATE) { /* nobody waits for a program while he has another */
     status = wait_until(f, INT32_MAX);
     if (status) return status;
-    s->under_way[0] = (struct tn_under_way){step, f->profile ? tn_now_ns() : 0};
-    status = tn_island_start(island, t->call.inputs, t->call.outputs, true, why, sizeof why);
+    status = begin(f, t, why);
   }
-  if (status) return beside_fail(f, t, status, why);
-  s->n_under_way++;
-  return TN_OK;
+  return status ? beside_fail(f, t, status, why) : TN_OK;
 }
 
 tn_status tn_frame_steps_beside(tn_frame *f) {
@@ -85,7 +88,7 @@ tn_status tn_frame_steps_beside(tn_frame *f) {
   for (int32_t k = 0; k < s->plan->n_steps && !status; k++) {
     const tn_step *step = &s->plan->steps[k];
     status = wait_until(f, step->time);
-    if (!status) status = step->until ? start(f, k) : tn_frame_step(f, &s->tasks[k]);
+    if (!status) status = (step->until ? start : tn_frame_step)(f, &s->tasks[k]);
     if (!status && tn_frame_is_stopped(f)) status = TN_ERR_CANCELLED;
   }
   if (!status) status = wait_until(f, INT32_MAX);

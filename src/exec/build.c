@@ -5,6 +5,7 @@
  * all readers see. */
 #include <string.h>
 
+#include "exec/bindings.h"
 #include "exec/device_frame.h"
 
 /* ---- memory ---- */
@@ -218,64 +219,16 @@ static tn_status build_output_room(tn_frame *f, int32_t n) {
   return TN_OK;
 }
 
-/* The user's memory can stand in for a plain tensor that has arena memory of its own. */
-static bool is_bindable(const tn_plan *plan, int32_t k) {
-  if (plan->continuation && plan->continuation_outputs[k] >= 0) return false;
-  for (int32_t j = 0; j < k; j++)
-    if (plan->outputs[j] == plan->outputs[k]) return false;
-  const tn_slot *slot = &plan->slots[plan->outputs[k]];
-  return slot->place == TN_PLACE_ARENA && !slot->device && slot->alias_of < 0 &&
-         slot->type->layout == TN_PLAIN && slot->type->kind == TN_KIND_TENSOR &&
-         slot->type->dtype != TN_STRING;
-}
-
-/* How often steps, the continuation and the caller read memory of the input that `root` is. */
-static int32_t reads_of_step(const tn_setup *s, const tn_step *step, int32_t root) {
-  int32_t reads = 0;
-  for (uint32_t k = 0; k < step->node->node.n_inputs; k++)
-    reads += step->node->node.inputs[k] >= 0 && s->root[step->node->node.inputs[k]] == root;
-  for (uint32_t k = 0; k < step->n_followers; k++)
-    reads += reads_of_step(s, &step->followers[k], root);
-  return reads;
-}
-
-static int32_t reads_of(const tn_setup *s, int32_t root) {
-  const tn_plan *plan = s->plan;
-  int32_t reads = 0;
-  for (int32_t k = 0; k < plan->n_steps; k++) reads += reads_of_step(s, &plan->steps[k], root);
-  for (int32_t k = 0; k < plan->n_outputs; k++)
-    reads += plan->outputs[k] >= 0 && s->root[plan->outputs[k]] == root;
-  for (int32_t k = 0; k < plan->n_continuation_inputs; k++)
-    reads += s->root[plan->continuation_inputs[k]] == root;
-  return reads;
-}
-
-/* The input that output k may lie on, if the caller says so; see tn_output_binding. */
-static int32_t input_under(const tn_setup *s, int32_t k) {
-  const tn_plan *plan = s->plan;
-  if (!s->bindings[k].allowed) return -1;
-  for (int32_t i = 0; i < plan->n_steps; i++) {
-    const tn_step *step = &plan->steps[i];
-    for (uint32_t j = 0; j < step->node->node.n_outputs && j < TN_MAX_IN_PLACE; j++) {
-      if (step->node->node.outputs[j] != plan->outputs[k]) continue;
-      const int32_t from = step->n_followers ? -1 : step->choice->plan.in_place[j],
-                    slot = from < 0 ? -1 : step->node->node.inputs[from];
-      const bool whole = slot >= 0 && s->root[slot] == slot &&
-                         plan->slots[slot].place == TN_PLACE_INPUT && plan->slots[slot].offset == 0;
-      return whole && reads_of(s, slot) == 1 ? plan->slots[slot].index : -1;
-    }
-  }
-  return -1;
-}
-
 static tn_status build_outputs(tn_frame *f, tn_setup *s) {
   int32_t n = s->plan->n_outputs;
   s->bindings = make(s, n, sizeof *s->bindings);
   if (!s->bindings) return TN_ERR_MEMORY;
-  for (int32_t k = 0; k < n; k++) {
-    s->bindings[k].allowed = is_bindable(s->plan, k);
-    s->bindings[k].over = input_under(s, k);
-  }
+  const uint64_t uses_bytes = (uint64_t)s->plan->n_slots * sizeof(tn_use);
+  tn_use *uses = tn_alloc(f->a, uses_bytes);
+  if (!uses) return TN_ERR_MEMORY;
+  tn_uses_note(s->plan, s->root, uses);
+  for (int32_t k = 0; k < n; k++) s->bindings[k] = tn_output_binding_of(s->plan, s->root, uses, k);
+  tn_free(f->a, uses, uses_bytes);
   return build_output_room(f, n);
 }
 

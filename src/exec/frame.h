@@ -1,9 +1,10 @@
 /* What the files of a frame share: the frame, its tasks, and the steps of its life.
  *
  *   build.c      plan -> values with pointers, tasks with filled tn_calls        (once per plan)
+ *   bindings.c   which outputs may lie in the user's memory                      (once per plan)
  *   bind.c       inputs and the user's output memory -> pointers of values       (each run)
  *   run.c        the loop over tasks, stages and ranges; errors; events          (each run)
- *   beside.c     the loop where islands run beside other steps   (each run)
+ *   beside.c     the loop where islands run beside other steps                   (each run)
  *   device_*.c   what runs on devices (device_frame.h)
  *   services.c   tn_exec_host: what a running kernel may ask for
  *   subgraph.c   frames of subgraphs
