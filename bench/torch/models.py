@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Exports models of torchvision, transformers and timm with random weights, and small programs (programs.py), by torch.export, or as TorchScript, runs them
+"""Exports models of torchvision, transformers and timm with random weights, and small programs (programs/), by torch.export, or as TorchScript, runs them
 with Tenon, and compares the outputs with PyTorch's. Prints a table.
 
 usage: models.py TENON [--as export|trace|script] [--only WORD]... [--keep DIR]
