@@ -31,6 +31,7 @@ static const char *kit_pin;           /* of the runtime: "Conv=kernel"; NULL: no
 static tn_plugin_query_fn kit_plugin; /* in the runtime; NULL: none */
 static bool kit_open;                 /* the model leaves the input's first dim open */
 static uint32_t kit_precision;        /* of weights; 0: as they are */
+static const char *kit_device;        /* of the model; NULL: the CPU */
 
 static inline int32_t constant(maker *m, uint32_t dtype, int32_t rank, const int64_t *dims,
                                const void *data) {
@@ -90,8 +91,11 @@ static inline void kit_run(make_fn make, const tn_tensor *in, uint32_t flags,
   assert_int_equal(m.api->add_input(m.graph, m.x), TN_OK);
   assert_int_equal(m.api->add_output(m.graph, make(&m)), TN_OK);
   if (m.also >= 0) assert_int_equal(m.api->add_output(m.graph, m.also), TN_OK);
-  const tn_model_options options = {
-      .head = TN_HEAD(tn_model_options), .flags = flags, .precision = kit_precision};
+  const tn_model_options options = {.head = TN_HEAD(tn_model_options),
+                                    .flags = flags,
+                                    .precision = kit_precision,
+                                    .devices = &kit_device,
+                                    .n_devices = kit_device != NULL};
   if (tn_model_from_graph_take(runtime, m.graph, &options, diag, &model))
     fail_msg("%s", tn_diag_text(diag));
   assert_int_equal(tn_session_create(model, diag, &session), TN_OK);
