@@ -328,7 +328,8 @@ static int bench(const bench_options *o) {
   return code;
 }
 
-static bool set(bench_options *o, int index, const char *value) {
+static bool set(void *self, int index, const char *value) {
+  bench_options *o = self;
   cli_bench_view *v = &o->view;
   switch (index) {
     case CLI_ARG: return cli_one(&cli_bench, value, &v->name);
@@ -345,12 +346,8 @@ static bool set(bench_options *o, int index, const char *value) {
 static int run(int argc, char **argv) {
   bench_options o = {.common = {.threads = 1}, .feed = CLI_FEED_INIT, .view = CLI_BENCH_INIT};
   cli_parser p = {&cli_bench, argc, argv, {&o.feed, &o.common}, 0, false};
-  const char *value;
-  int next;
-  while ((next = cli_next(&p, &value)) != CLI_END) {
-    if (next == CLI_BAD || next == CLI_HELP) return cli_stop(next);
-    if (!set(&o, next, value)) return CLI_USAGE;
-  }
+  const int end = cli_parse(&p, set, &o);
+  if (end != CLI_END) return end;
   o.view.threads = o.common.threads;
   return cli_need(&cli_bench, o.view.name, "a model") ? bench(&o) : CLI_USAGE;
 }

@@ -325,7 +325,8 @@ static int check_with(check_options *o) {
   return code;
 }
 
-static bool set(check_options *o, int index, const char *value) {
+static bool set(void *self, int index, const char *value) {
+  check_options *o = self;
   switch (index) {
     case CLI_ARG: return cli_keep("MODEL", value, o->models, MAX_MODELS, &o->n_models);
     case 0: o->json = value ? value : "-"; return true;
@@ -337,12 +338,8 @@ static bool set(check_options *o, int index, const char *value) {
 static int run(int argc, char **argv) {
   check_options o = {.common = {.threads = 1}, .feed = CLI_FEED_INIT};
   cli_parser p = {&cli_check, argc, argv, {&o.feed, &o.common}, 0, false};
-  const char *value;
-  int next;
-  while ((next = cli_next(&p, &value)) != CLI_END) {
-    if (next == CLI_BAD || next == CLI_HELP) return cli_stop(next);
-    if (!set(&o, next, value)) return CLI_USAGE;
-  }
+  const int end = cli_parse(&p, set, &o);
+  if (end != CLI_END) return end;
   if (!cli_need(&cli_check, o.n_models ? *o.models : NULL, "a model")) return CLI_USAGE;
   return o.kernels ? check_with(&o) : check(&o);
 }

@@ -53,11 +53,7 @@ typedef struct cli_command {
 
 extern const cli_command *const cli_commands[]; /* ends with NULL */
 
-/* Steps through the arguments of a subcommand. Answers the option's index in command->options
- * (*out_value: its value or NULL), CLI_ARG for a plain argument (*out_value: the text), CLI_END, or
- * CLI_BAD after a message. --help prints and answers CLI_HELP. Options of groups are handled
- * inside: targets[k] is what those of command->groups[k] are set in. */
-enum { CLI_ARG = -1, CLI_END = -2, CLI_BAD = -3, CLI_HELP = -4 };
+/* The arguments of a subcommand. targets[k]: what options of command->groups[k] are set in. */
 typedef struct cli_parser {
   const cli_command *command;
   int argc;
@@ -66,9 +62,11 @@ typedef struct cli_parser {
   int at;         /* next argument; 0: not begun */
   bool only_args; /* after -- */
 } cli_parser;
-int cli_next(cli_parser *p, const char **out_value);
-/* The exit code after CLI_BAD or CLI_HELP. */
-static inline int cli_stop(int next) { return next == CLI_HELP ? CLI_OK : CLI_USAGE; }
+/* Hands set() each option by its index in command->options, with its value or NULL, and each plain
+ * argument as CLI_ARG; it answers false after a message. CLI_END: that were all of them; else the
+ * exit code, after a message or what --help prints. */
+enum { CLI_ARG = -1, CLI_END = -2 };
+int cli_parse(cli_parser *p, bool (*set)(void *self, int index, const char *value), void *self);
 
 /* Values of options; false after a message that names the option. */
 bool cli_int(const char *option, const char *text, int64_t least, int64_t most, int64_t *out);

@@ -198,7 +198,8 @@ static int compare(const compare_options *o) {
   return cli_json_write_take(json, o->json) ? code : CLI_INPUT;
 }
 
-static bool set(compare_options *o, int index, const char *value) {
+static bool set(void *self, int index, const char *value) {
+  compare_options *o = self;
   switch (index) {
     case CLI_ARG: return cli_one(&cli_compare, value, &o->model);
     case 0: o->with = value; return true;
@@ -213,12 +214,8 @@ static int run(int argc, char **argv) {
   compare_options o = {
       .common = {.threads = 1}, .feed = CLI_FEED_INIT, .tolerance = {.rtol = 1e-3, .atol = 1e-5}};
   cli_parser p = {&cli_compare, argc, argv, {&o.feed, &o.common}, 0, false};
-  const char *value;
-  int next;
-  while ((next = cli_next(&p, &value)) != CLI_END) {
-    if (next == CLI_BAD || next == CLI_HELP) return cli_stop(next);
-    if (!set(&o, next, value)) return CLI_USAGE;
-  }
+  const int end = cli_parse(&p, set, &o);
+  if (end != CLI_END) return end;
   if (!cli_need(&cli_compare, o.model, "a model") ||
       (!cli_is_narrow(&o.common) &&
        !cli_need(&cli_compare, o.with, "--with DIR, --with FILE.npz or --precision f16")))

@@ -69,7 +69,8 @@ static int compile(compile_options *o, const char *to) {
   return code;
 }
 
-static bool set(compile_options *o, int index, const char *value) {
+static bool set(void *self, int index, const char *value) {
+  compile_options *o = self;
   switch (index) {
     case CLI_ARG: return cli_one(&cli_compile, value, &o->model);
     case 0:
@@ -82,12 +83,8 @@ static int run(int argc, char **argv) {
   compile_options o = {.common = {.threads = 1}, .feed = CLI_FEED_INIT};
   cli_parser p = {&cli_compile, argc, argv, {&o.feed, &o.common}, 0, false};
   char made[4096];
-  const char *value;
-  int next;
-  while ((next = cli_next(&p, &value)) != CLI_END) {
-    if (next == CLI_BAD || next == CLI_HELP) return cli_stop(next);
-    if (!set(&o, next, value)) return CLI_USAGE;
-  }
+  const int end = cli_parse(&p, set, &o);
+  if (end != CLI_END) return end;
   if (!cli_need(&cli_compile, o.model, "a model")) return CLI_USAGE;
   if (!o.common.n_devices) {
     cli_error("compile: --for TARGET says what to compile for; `tenon device list` shows targets");

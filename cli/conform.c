@@ -199,15 +199,16 @@ static int conform(const conform_options *o) {
   return n.n_failed || !n.n_taken ? CLI_FAILED : CLI_OK;
 }
 
+static bool set(void *self, int index, const char *value) {
+  (void)index;
+  return cli_one(&cli_conform, value, &((conform_options *)self)->target);
+}
+
 static int run(int argc, char **argv) {
   conform_options o = {.common = {.threads = 1}};
   cli_parser p = {&cli_conform, argc, argv, {&o.common}, 0, false};
-  const char *value;
-  int next;
-  while ((next = cli_next(&p, &value)) != CLI_END) {
-    if (next != CLI_ARG) return cli_stop(next);
-    if (!cli_one(&cli_conform, value, &o.target)) return CLI_USAGE;
-  }
+  const int end = cli_parse(&p, set, &o);
+  if (end != CLI_END) return end;
   if (!cli_need(&cli_conform, o.target, "a device or an accelerator")) return CLI_USAGE;
   return conform(&o);
 }

@@ -123,7 +123,8 @@ static int convert(convert_options *o) {
   return cli_exit_code(status);
 }
 
-static bool set(convert_options *o, int index, const char *value) {
+static bool set(void *self, int index, const char *value) {
+  convert_options *o = self;
   switch (index) {
     case CLI_ARG: return cli_one(&cli_convert, value, o->from ? &o->to : &o->from);
     case 0: return cli_one(&cli_convert, value, &o->to);
@@ -138,12 +139,8 @@ static int run(int argc, char **argv) {
   convert_options o = {.common = {.threads = 1}, .feed = CLI_FEED_INIT};
   o.save = (tn_save_options){.head = TN_HEAD(tn_save_options)};
   cli_parser p = {&cli_convert, argc, argv, {&o.feed, &o.common}, 0, false};
-  const char *value;
-  int next;
-  while ((next = cli_next(&p, &value)) != CLI_END) {
-    if (next == CLI_BAD || next == CLI_HELP) return cli_stop(next);
-    if (!set(&o, next, value)) return CLI_USAGE;
-  }
+  const int end = cli_parse(&p, set, &o);
+  if (end != CLI_END) return end;
   if (o.threshold || o.save.data_file)
     o.save.data_from = (uint64_t)(o.threshold ? o.threshold : THRESHOLD);
   return cli_need(&cli_convert, o.to, "a model and a file to write") ? convert(&o) : CLI_USAGE;

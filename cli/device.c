@@ -133,7 +133,8 @@ static int run_verb(const device_options *o) {
   return code;
 }
 
-static bool set(device_options *o, int option, const char *value) {
+static bool set(void *self, int option, const char *value) {
+  device_options *o = self;
   if (option == 0) {
     o->json = value ? value : "-";
     return true;
@@ -146,12 +147,8 @@ static bool set(device_options *o, int option, const char *value) {
 static int run(int argc, char **argv) {
   device_options o = {.common = {.threads = 1}};
   cli_parser p = {&cli_device, argc, argv, {&o.common}, 0, false};
-  const char *value;
-  int next;
-  while ((next = cli_next(&p, &value)) != CLI_END) {
-    if (next == CLI_BAD || next == CLI_HELP) return cli_stop(next);
-    if (!set(&o, next, value)) return CLI_USAGE;
-  }
+  const int end = cli_parse(&p, set, &o);
+  if (end != CLI_END) return end;
   if (!cli_need(&cli_device, o.verb, "list or info")) return CLI_USAGE;
   return run_verb(&o);
 }

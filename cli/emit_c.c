@@ -49,7 +49,8 @@ static bool check_name(const char *name) {
   return ok;
 }
 
-static bool set(emit_options *o, int index, const char *value) {
+static bool set(void *self, int index, const char *value) {
+  emit_options *o = self;
   switch (index) {
     case CLI_ARG: return cli_one(&cli_emit_c, value, &o->model);
     case 0: o->folder = value; return true;
@@ -217,15 +218,11 @@ static int run(int argc, char **argv) {
   emit_options o = {.common = {.threads = 1}, .feed = CLI_FEED_INIT, .name = "model"};
   const uint64_t portable = UINT64_C(1) << 63; /* --isa none: a bit that no kernel needs */
   cli_parser p = {&cli_emit_c, argc, argv, {&o.feed, &o.common}, 0, false};
-  const char *value;
-  int next;
   o.common.isa_mask = portable;
   o.feed.random = true; /* for inputs that nothing gives */
   leave_out_orders(&o.common);
-  while ((next = cli_next(&p, &value)) != CLI_END) {
-    if (next == CLI_BAD || next == CLI_HELP) return cli_stop(next);
-    if (!set(&o, next, value)) return CLI_USAGE;
-  }
+  const int end = cli_parse(&p, set, &o);
+  if (end != CLI_END) return end;
   if (o.common.isa_mask != portable || o.common.threads != 1) {
     cli_error("emit-c writes portable kernels for one thread: --isa and --threads say otherwise");
     return CLI_USAGE;

@@ -267,7 +267,8 @@ static int explain(const explain_options *o) {
   return code;
 }
 
-static bool set(explain_options *o, int index, const char *value) {
+static bool set(void *self, int index, const char *value) {
+  explain_options *o = self;
   switch (index) {
     case CLI_ARG: return cli_one(&cli_explain, value, &o->view.name);
     case 0: o->view.node = value; return true;
@@ -279,11 +280,7 @@ static bool set(explain_options *o, int index, const char *value) {
 static int run(int argc, char **argv) {
   explain_options o = {.common = {.threads = 1}, .feed = CLI_FEED_INIT};
   cli_parser p = {&cli_explain, argc, argv, {&o.feed, &o.common}, 0, false};
-  const char *value;
-  int next;
-  while ((next = cli_next(&p, &value)) != CLI_END) {
-    if (next == CLI_BAD || next == CLI_HELP) return cli_stop(next);
-    if (!set(&o, next, value)) return CLI_USAGE;
-  }
+  const int end = cli_parse(&p, set, &o);
+  if (end != CLI_END) return end;
   return cli_need(&cli_explain, o.view.name, "a model") ? explain(&o) : CLI_USAGE;
 }

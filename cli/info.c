@@ -380,15 +380,17 @@ static int inform(const info_options *o) {
   return code;
 }
 
+static bool set(void *self, int index, const char *value) {
+  info_options *o = self;
+  if (index == CLI_ARG) return cli_one(&cli_info, value, &o->model);
+  o->json = value ? value : "-";
+  return true;
+}
+
 static int run(int argc, char **argv) {
   info_options o = {.common = {.threads = 1}, .feed = CLI_FEED_INIT};
   cli_parser p = {&cli_info, argc, argv, {&o.feed, &o.common}, 0, false};
-  const char *value;
-  int next;
-  while ((next = cli_next(&p, &value)) != CLI_END) {
-    if (next == CLI_BAD || next == CLI_HELP) return cli_stop(next);
-    if (next == 0) o.json = value ? value : "-";
-    if (next == CLI_ARG && !cli_one(&cli_info, value, &o.model)) return CLI_USAGE;
-  }
+  const int end = cli_parse(&p, set, &o);
+  if (end != CLI_END) return end;
   return cli_need(&cli_info, o.model, "a model") ? inform(&o) : CLI_USAGE;
 }

@@ -273,16 +273,17 @@ static int check_and_begin(const new_options *o) {
   return CLI_USAGE;
 }
 
+static bool set(void *self, int index, const char *value) {
+  new_options *o = self;
+  if (index == CLI_ARG) return cli_keep("words", value, o->words, 3, &o->n_words);
+  *(index ? &o->folder : &o->domain) = value;
+  return true;
+}
+
 static int run(int argc, char **argv) {
   new_options o = {.common = {.threads = 1}};
   cli_parser p = {&cli_new, argc, argv, {&o.common}, 0, false};
-  const char *value;
-  int next;
-  while ((next = cli_next(&p, &value)) != CLI_END) {
-    if (next == CLI_BAD || next == CLI_HELP) return cli_stop(next);
-    if (next == 0) o.domain = value;
-    if (next == 1) o.folder = value;
-    if (next == CLI_ARG && !cli_keep("words", value, o.words, 3, &o.n_words)) return CLI_USAGE;
-  }
+  const int end = cli_parse(&p, set, &o);
+  if (end != CLI_END) return end;
   return check_and_begin(&o);
 }

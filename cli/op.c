@@ -244,7 +244,8 @@ static int info(const op_options *o) {
   return code;
 }
 
-static bool set(op_options *o, int index, const char *value) {
+static bool set(void *self, int index, const char *value) {
+  op_options *o = self;
   switch (index) {
     case CLI_ARG: return cli_one(&cli_op, value, o->verb ? &o->op : &o->verb);
     case 0: return cli_keep("--input", value, o->inputs, CLI_MAX_OP_ARGS, &o->n_inputs);
@@ -280,12 +281,8 @@ static bool is_whole(const op_options *o) {
 static int run(int argc, char **argv) {
   op_options o = {.common = {.threads = 1}, .seed = 1};
   cli_parser p = {&cli_op, argc, argv, {&o.common}, 0, false};
-  const char *value;
-  int next;
-  while ((next = cli_next(&p, &value)) != CLI_END) {
-    if (next == CLI_BAD || next == CLI_HELP) return cli_stop(next);
-    if (!set(&o, next, value)) return CLI_USAGE;
-  }
+  const int end = cli_parse(&p, set, &o);
+  if (end != CLI_END) return end;
   if (!is_whole(&o)) return CLI_USAGE;
   return strcmp(o.verb, "info") ? run_op(&o) : info(&o);
 }

@@ -285,7 +285,8 @@ int cli_op_info(const tn_runtime *runtime, const char *name, const char *json) {
   return show(runtime, &o);
 }
 
-static bool set(ops_options *o, int index, const char *value) {
+static bool set(void *self, int index, const char *value) {
+  ops_options *o = self;
   switch (index) {
     case 0: o->format = value; return true;
     case 2: o->json = value ? value : "-"; return true;
@@ -298,12 +299,8 @@ static bool set(ops_options *o, int index, const char *value) {
 static int run(int argc, char **argv) {
   ops_options o = {.common = {.threads = 1}};
   cli_parser p = {&cli_ops, argc, argv, {&o.common}, 0, false};
-  const char *value;
-  int next;
-  while ((next = cli_next(&p, &value)) != CLI_END) {
-    if (next == CLI_BAD || next == CLI_HELP) return cli_stop(next);
-    if (!set(&o, next, value)) return CLI_USAGE;
-  }
+  const int end = cli_parse(&p, set, &o);
+  if (end != CLI_END) return end;
   tn_runtime *runtime = cli_runtime(&o.common);
   if (!runtime) return CLI_INPUT;
   int code = show(runtime, &o);

@@ -174,6 +174,9 @@ static void offer(tn_near *near, const cli_option *o) {
   for (; o->name; o++) tn_near_offer(near, o->name);
 }
 
+/* What take_next() answers beside indices and those of cli_parse(). */
+enum { CLI_BAD = -3, CLI_HELP = -4 };
+
 /* One option: its index, or CLI_BAD; CLI_END: it was one of a group, go on. */
 static int take_option(cli_parser *p, const char *arg, const char **out_value) {
   const cli_command *c = p->command;
@@ -199,7 +202,7 @@ static int take_option(cli_parser *p, const char *arg, const char **out_value) {
   return CLI_BAD;
 }
 
-int cli_next(cli_parser *p, const char **out_value) {
+static int take_next(cli_parser *p, const char **out_value) {
   if (p->at == 0) p->at = 1; /* argv[0] is the subcommand */
   while (p->at < p->argc) {
     const char *arg = p->argv[p->at++];
@@ -217,6 +220,16 @@ int cli_next(cli_parser *p, const char **out_value) {
     }
     int taken = take_option(p, arg, out_value);
     if (taken != CLI_END) return taken;
+  }
+  return CLI_END;
+}
+
+int cli_parse(cli_parser *p, bool (*set)(void *self, int index, const char *value), void *self) {
+  const char *value;
+  int next;
+  while ((next = take_next(p, &value)) != CLI_END) {
+    if (next == CLI_HELP) return CLI_OK;
+    if (next == CLI_BAD || !set(self, next, value)) return CLI_USAGE;
   }
   return CLI_END;
 }

@@ -35,8 +35,13 @@ const cli_command cli_plugin = {
     .groups = {&cli_common_group},
     .run = run};
 
-static bool set(cli_plugin_options *o, int option, const char *value) {
+static bool set(void *self, int option, const char *value) {
+  cli_plugin_options *o = self;
   switch (option) {
+    case CLI_ARG:
+      if (o->verb) return cli_one(&cli_plugin, value, &o->file);
+      o->verb = value;
+      return true;
     case 0: o->why = true; return true;
     case 1: o->only = value; return true;
     case 2:
@@ -47,14 +52,6 @@ static bool set(cli_plugin_options *o, int option, const char *value) {
     case 3: o->quiet = true; return true;
     default: o->json = value ? value : "-"; return true;
   }
-}
-
-static bool add(cli_plugin_options *o, const char *text) {
-  if (!o->verb) {
-    o->verb = text;
-    return true;
-  }
-  return cli_one(&cli_plugin, text, &o->file);
 }
 
 static int run_verb(cli_plugin_options *o) {
@@ -75,12 +72,8 @@ static int run_verb(cli_plugin_options *o) {
 static int run(int argc, char **argv) {
   cli_plugin_options o = {.common = {.threads = 1}};
   cli_parser p = {&cli_plugin, argc, argv, {&o.common}, 0, false};
-  const char *value;
-  int next;
-  while ((next = cli_next(&p, &value)) != CLI_END) {
-    if (next == CLI_BAD || next == CLI_HELP) return cli_stop(next);
-    if (next == CLI_ARG ? !add(&o, value) : !set(&o, next, value)) return CLI_USAGE;
-  }
+  const int end = cli_parse(&p, set, &o);
+  if (end != CLI_END) return end;
   if (!cli_need(&cli_plugin, o.verb, "list, info or vet")) return CLI_USAGE;
   return run_verb(&o);
 }

@@ -336,7 +336,8 @@ static int make_report(const report_options *o) {
   return code;
 }
 
-static bool set(report_options *o, int index, const char *value) {
+static bool set(void *self, int index, const char *value) {
+  report_options *o = self;
   switch (index) {
     case CLI_ARG: return cli_one(&cli_report, value, &o->model);
     case 0: o->output = value; return true;
@@ -349,11 +350,7 @@ static int run(int argc, char **argv) {
   report_options o = {
       .common = {.threads = 1}, .feed = CLI_FEED_INIT, .output = "report.html", .seconds = 1};
   cli_parser p = {&cli_report, argc, argv, {&o.feed, &o.common}, 0, false};
-  const char *value;
-  int next;
-  while ((next = cli_next(&p, &value)) != CLI_END) {
-    if (next == CLI_BAD || next == CLI_HELP) return cli_stop(next);
-    if (!set(&o, next, value)) return CLI_USAGE;
-  }
+  const int end = cli_parse(&p, set, &o);
+  if (end != CLI_END) return end;
   return cli_need(&cli_report, o.model, "a model") ? make_report(&o) : CLI_USAGE;
 }

@@ -49,7 +49,8 @@ const cli_command cli_run = {
     .groups = {&cli_feed_group, &cli_common_group},
     .run = run};
 
-static bool set(run_options *o, int index, const char *value) {
+static bool set(void *self, int index, const char *value) {
+  run_options *o = self;
   switch (index) {
     case CLI_ARG: return cli_one(&cli_run, value, &o->model);
     case 0: return cli_keep("--output", value, o->outputs, CLI_MAX_OUTPUTS, &o->n_outputs);
@@ -168,11 +169,7 @@ static int run_model(const run_options *o) {
 static int run(int argc, char **argv) {
   run_options o = {.common = {.threads = 1}, .feed = CLI_FEED_INIT, .repeat = 1};
   cli_parser p = {&cli_run, argc, argv, {&o.feed, &o.common}, 0, false};
-  const char *value;
-  int next;
-  while ((next = cli_next(&p, &value)) != CLI_END) {
-    if (next == CLI_BAD || next == CLI_HELP) return cli_stop(next);
-    if (!set(&o, next, value)) return CLI_USAGE;
-  }
+  const int end = cli_parse(&p, set, &o);
+  if (end != CLI_END) return end;
   return cli_need(&cli_run, o.model, "a model") ? run_model(&o) : CLI_USAGE;
 }

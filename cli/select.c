@@ -64,7 +64,8 @@ static bool keep_service(const char *name, select_options *o) {
   return false;
 }
 
-static bool set(select_options *o, int index, const char *value) {
+static bool set(void *self, int index, const char *value) {
+  select_options *o = self;
   switch (index) {
     case CLI_ARG: return cli_keep("MODEL", value, o->models, MAX_MODELS, &o->n_models);
     case 0: o->folder = value; return true;
@@ -448,21 +449,13 @@ static int run(int argc, char **argv) {
   o->feed = (cli_feed)CLI_FEED_INIT;
   o->feed.random = true; /* for inputs that nothing gives */
   cli_parser p = {&cli_select, argc, argv, {&o->feed, &o->common}, 0, false};
-  const char *value;
-  int next, code = CLI_OK;
-  while (!code && (next = cli_next(&p, &value)) != CLI_END) {
-    if (next == CLI_BAD || next == CLI_HELP) {
-      code = cli_stop(next);
-      free(o);
-      return code;
-    }
-    if (!set(o, next, value)) code = CLI_USAGE;
-  }
-  if (!code && o->plan && o->common.threads != 1) {
+  int code = cli_parse(&p, set, o);
+  if (code == CLI_END && o->plan && o->common.threads != 1) {
     cli_error("--plan: a plan file runs on one thread, --threads says otherwise");
     code = CLI_USAGE;
   }
-  if (!code) code = cli_need(&cli_select, o->folder, "-o DIR") ? select_parts(o) : CLI_USAGE;
+  if (code == CLI_END)
+    code = cli_need(&cli_select, o->folder, "-o DIR") ? select_parts(o) : CLI_USAGE;
   free(o);
   return code;
 }

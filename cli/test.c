@@ -240,11 +240,14 @@ const cli_command cli_test = {
     .run = run};
 
 typedef struct arguments {
+  suite *suite;
   const char *json, *dirs[MAX_DIRS];
   int n_dirs;
 } arguments;
 
-static bool set(suite *s, arguments *a, int index, const char *value) {
+static bool set(void *self, int index, const char *value) {
+  arguments *a = self;
+  suite *s = a->suite;
   switch (index) {
     case CLI_ARG: return cli_keep("DIR", value, a->dirs, MAX_DIRS, &a->n_dirs);
     case 0: return cli_double("rtol", value, &s->tolerance.rtol);
@@ -270,14 +273,10 @@ static int run_dirs(suite *s, const arguments *a) {
 
 static int run(int argc, char **argv) {
   suite s = {.common = {.threads = 1}, .tolerance = {.rtol = 1e-3, .atol = 1e-5}};
-  arguments a = {.n_dirs = 0};
+  arguments a = {.suite = &s};
   cli_parser p = {&cli_test, argc, argv, {&s.common}, 0, false};
-  const char *value;
-  int next;
-  while ((next = cli_next(&p, &value)) != CLI_END) {
-    if (next == CLI_BAD || next == CLI_HELP) return cli_stop(next);
-    if (!set(&s, &a, next, value)) return CLI_USAGE;
-  }
+  const int end = cli_parse(&p, set, &a);
+  if (end != CLI_END) return end;
   if (!cli_need(&cli_test, a.n_dirs ? *a.dirs : NULL, "a folder")) return CLI_USAGE;
   const bool shares = s.no_fork || s.common.threads == 1;
   if (shares && !(s.runtime = cli_runtime(&s.common))) return CLI_INPUT;

@@ -74,7 +74,8 @@ static int tune(const tune_options *o, const char *to) {
   return code;
 }
 
-static bool set(tune_options *o, int index, const char *value) {
+static bool set(void *self, int index, const char *value) {
+  tune_options *o = self;
   switch (index) {
     case CLI_ARG: return cli_one(&cli_tune, value, &o->model);
     case 0: o->output = value; return true;
@@ -86,12 +87,8 @@ static int run(int argc, char **argv) {
   tune_options o = {.common = {.threads = 1}, .feed = CLI_FEED_INIT};
   cli_parser p = {&cli_tune, argc, argv, {&o.feed, &o.common}, 0, false};
   char made[4096];
-  const char *value;
-  int next;
-  while ((next = cli_next(&p, &value)) != CLI_END) {
-    if (next == CLI_BAD || next == CLI_HELP) return cli_stop(next);
-    if (!set(&o, next, value)) return CLI_USAGE;
-  }
+  const int end = cli_parse(&p, set, &o);
+  if (end != CLI_END) return end;
   if (!cli_need(&cli_tune, o.model, "a model")) return CLI_USAGE;
   if (o.common.no_optimize) {
     cli_error("tune: with --no-optimize there is nothing to choose");

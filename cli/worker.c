@@ -22,14 +22,16 @@ const cli_command cli_worker = {
     .run = run,
     .is_hidden = true};
 
+static bool set(void *self, int index, const char *value) {
+  (void)self, (void)index, (void)value;
+  cli_error("tenon worker takes no arguments");
+  return false;
+}
+
 static int run(int argc, char **argv) {
   cli_parser p = {&cli_worker, argc, argv, {NULL}, 0, false};
-  const char *value;
-  const int next = cli_next(&p, &value);
-  if (next != CLI_END) {
-    if (next == CLI_ARG) cli_error("tenon worker takes no arguments");
-    return cli_stop(next);
-  }
+  const int end = cli_parse(&p, set, NULL);
+  if (end != CLI_END) return end;
   if (fcntl(TN_WORKER_REQUEST, F_GETFD) < 0 || fcntl(TN_WORKER_ANSWER, F_GETFD) < 0) {
     cli_error("tenon worker is started by Tenon, which hands it a request");
     return CLI_USAGE;
