@@ -7,6 +7,7 @@
  *   e
  */
 #include "reader.h"
+#include "tenon/kit/lower.h"
 
 enum { MOST_DEPTH = 32, MOST_WRITTEN = 4096 };
 
@@ -113,17 +114,8 @@ static tn_status merge(pte_reader *r, block *blocks, int32_t condition) {
         s = pte_no_memory(r);
     }
   }
-  const tn_attr yes = {.head = TN_HEAD(tn_attr),
-                       .name = "then_branch",
-                       .kind = TN_ATTR_GRAPH,
-                       .n_graphs = 1,
-                       .graphs = &blocks[0].g},
-                no = {.head = TN_HEAD(tn_attr),
-                      .name = "else_branch",
-                      .kind = TN_ATTR_GRAPH,
-                      .n_graphs = 1,
-                      .graphs = &blocks[1].g},
-                *attrs[] = {&yes, &no};
+  const tn_attr yes = tn_attr_graph("then_branch", &blocks[0].g),
+                no = tn_attr_graph("else_branch", &blocks[1].g), *attrs[] = {&yes, &no};
   if (!s && outs.n) s = pte_add_node(r, "If", &condition, 1, outs.data, (uint32_t)outs.n, attrs, 2);
   for (int64_t k = 0; k < outs.n && !s; k++) s = pte_write(r, values.data[k], outs.data[k]);
   tn_vec_free(&r->allocator, &outs);

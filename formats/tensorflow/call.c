@@ -2,6 +2,7 @@
  * ai.onnx. */
 #include "reader.h"
 
+#include "tenon/kit/lower.h"
 #include "tenon/kit/onnx_dtype.h"
 #include "tenon/kit/text.h"
 
@@ -73,16 +74,8 @@ static tn_status build_call(const call *c, const char *name) {
 
 tn_status tf_add_if(tf_env *e, const tf_node *n, int32_t condition, tn_graph *const graphs[2],
                     const int32_t *out, uint32_t n_out) {
-  const tn_attr then_branch = {.head = TN_HEAD(tn_attr),
-                               .name = "then_branch",
-                               .kind = TN_ATTR_GRAPH,
-                               .n_graphs = 1,
-                               .graphs = &graphs[1]},
-                else_branch = {.head = TN_HEAD(tn_attr),
-                               .name = "else_branch",
-                               .kind = TN_ATTR_GRAPH,
-                               .n_graphs = 1,
-                               .graphs = &graphs[0]},
+  const tn_attr then_branch = tn_attr_graph("then_branch", &graphs[1]),
+                else_branch = tn_attr_graph("else_branch", &graphs[0]),
                 *attrs[] = {&then_branch, &else_branch};
   return tf_add_node(e, n, "", "If", &condition, 1, out, n_out, attrs, 2);
 }
@@ -259,12 +252,7 @@ static bool is_kept(const tf_body *b, uint32_t k) {
 
 tn_status tf_add_loop(tf_env *e, const tf_node *n, int32_t condition, tn_graph *const *body,
                       const int32_t *in, uint32_t n_in, const int32_t *out) {
-  const tn_attr a = {.head = TN_HEAD(tn_attr),
-                     .name = "body",
-                     .kind = TN_ATTR_GRAPH,
-                     .n_graphs = 1,
-                     .graphs = body},
-                *attrs[] = {&a};
+  const tn_attr a = tn_attr_graph("body", body), *attrs[] = {&a};
   int32_t *all = tn_arena_alloc(&e->r->arena, ((uint64_t)n_in + 2) * sizeof *all);
   if (!all) return tf_no_memory(e->r);
   all[0] = TN_NO_ID, all[1] = condition;

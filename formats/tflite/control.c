@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "reader.h"
+#include "tenon/kit/lower.h"
 
 enum { MAX_DEPTH = 32, MAX_CARRIED = 1024 };
 
@@ -70,14 +71,6 @@ static int64_t attr_of(const tflite_attrs *attrs, const char *name) {
   return -1;
 }
 
-static tn_attr graph_attr(const char *name, tn_graph *const *graph) {
-  return (tn_attr){.head = TN_HEAD(tn_attr),
-                   .name = name,
-                   .kind = TN_ATTR_GRAPH,
-                   .n_graphs = 1,
-                   .graphs = graph};
-}
-
 /* ---- WHILE ---- */
 
 /* The body of the Loop: iteration and condition, which the body does not look at, and what is
@@ -113,7 +106,7 @@ tn_status tflite_while(const tflite_node *n) {
   if (!s) s = loop_body(n, cond, body, graph);
   if (s) return s;
   memcpy(inputs + 2, n->inputs, n->n_inputs * sizeof *inputs);
-  const tn_attr a = graph_attr("body", &graph), *attrs[] = {&a};
+  const tn_attr a = tn_attr_graph("body", &graph), *attrs[] = {&a};
   return tflite_node_add(n, "", "Loop", inputs, n->n_inputs + 2, attrs, 1);
 }
 
@@ -143,8 +136,8 @@ tn_status tflite_if(const tflite_node *n) {
   if (!s) s = branch(n, attr_of(n->attrs, "then_subgraph_index"), graphs[0]);
   if (!s) s = branch(n, attr_of(n->attrs, "else_subgraph_index"), graphs[1]);
   if (s) return s;
-  const tn_attr then_branch = graph_attr("then_branch", &graphs[0]),
-                else_branch = graph_attr("else_branch", &graphs[1]),
+  const tn_attr then_branch = tn_attr_graph("then_branch", &graphs[0]),
+                else_branch = tn_attr_graph("else_branch", &graphs[1]),
                 *attrs[] = {&then_branch, &else_branch};
   return tflite_node_add(n, "", "If", n->inputs, 1, attrs, 2);
 }
@@ -188,8 +181,8 @@ static tn_status cases_from(const tflite_node *n, const tn_ints *list, int64_t k
     outputs[i] = new_value(r, g);
     if (outputs[i] < 0) return tflite_no_memory(r);
   }
-  const tn_attr then_branch = graph_attr("then_branch", &graphs[0]),
-                else_branch = graph_attr("else_branch", &graphs[1]),
+  const tn_attr then_branch = tn_attr_graph("then_branch", &graphs[0]),
+                else_branch = tn_attr_graph("else_branch", &graphs[1]),
                 *attrs[] = {&then_branch, &else_branch};
   const tn_node node = {.head = TN_HEAD(tn_node),
                         .domain = "",
@@ -224,8 +217,8 @@ tn_status tflite_case(const tflite_node *n) {
   if (!s) s = branch(n, list->data[0], graphs[0]);
   if (!s) s = cases_from(n, list, list->size > 1, graphs[1]);
   if (s) return s;
-  const tn_attr then_branch = graph_attr("then_branch", &graphs[0]),
-                else_branch = graph_attr("else_branch", &graphs[1]),
+  const tn_attr then_branch = tn_attr_graph("then_branch", &graphs[0]),
+                else_branch = tn_attr_graph("else_branch", &graphs[1]),
                 *attrs[] = {&then_branch, &else_branch};
   return tflite_node_add(n, "", "If", &first, 1, attrs, 2);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "reader.h"
+#include "tenon/kit/lower.h"
 
 enum { MOST = 256, MOST_DEPTH = 32 };
 
@@ -205,17 +206,8 @@ static tn_status run_cond(call *c) {
   tn_status s = new_outputs(c, out);
   if (!s) s = branch(c, 0, &graphs[0]);
   if (!s) s = branch(c, 1, &graphs[1]);
-  const tn_attr yes = {.head = TN_HEAD(tn_attr),
-                       .name = "then_branch",
-                       .kind = TN_ATTR_GRAPH,
-                       .n_graphs = 1,
-                       .graphs = &graphs[0]},
-                no = {.head = TN_HEAD(tn_attr),
-                      .name = "else_branch",
-                      .kind = TN_ATTR_GRAPH,
-                      .n_graphs = 1,
-                      .graphs = &graphs[1]},
-                *attrs[] = {&yes, &no};
+  const tn_attr yes = tn_attr_graph("then_branch", &graphs[0]),
+                no = tn_attr_graph("else_branch", &graphs[1]), *attrs[] = {&yes, &no};
   if (!s) s = add_node(c, c->s->g, "If", &c->args[0].value, 1, out, c->n_outputs, attrs, 2);
   return s ? s : define_outputs(c, out);
 }
@@ -283,12 +275,7 @@ static tn_status run_while(call *c) {
   if (s) return s;
   in[1] = going.value;
   for (uint32_t k = 0; k < c->n_outputs; k++) in[k + 2] = carried[k].value;
-  const tn_attr attr = {.head = TN_HEAD(tn_attr),
-                        .name = "body",
-                        .kind = TN_ATTR_GRAPH,
-                        .n_graphs = 1,
-                        .graphs = &body},
-                *attrs[] = {&attr};
+  const tn_attr attr = tn_attr_graph("body", &body), *attrs[] = {&attr};
   s = add_node(c, c->s->g, "Loop", in, c->n_outputs + 2, out, c->n_outputs, attrs, 1);
   return s ? s : define_outputs(c, out);
 }

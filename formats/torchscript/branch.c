@@ -1,6 +1,7 @@
 /* if: a condition that is known takes one way; else both become graphs of an If, and what they
  * changed in different ways becomes its outputs. */
 #include "reader.h"
+#include "tenon/kit/lower.h"
 
 typedef struct pair {
   ts_ssa then_ssa, else_ssa;
@@ -351,17 +352,8 @@ static bool add_if(branches *b, ts_value *condition) {
   ts_ssa *outs = ts_alloc(r, (uint64_t)b->pairs.n * sizeof *outs);
   if (!outs || r->status) return false;
   tn_graph *graphs[] = {b->scopes[0]->g, b->scopes[1]->g};
-  const tn_attr yes = {.head = TN_HEAD(tn_attr),
-                       .name = "then_branch",
-                       .kind = TN_ATTR_GRAPH,
-                       .n_graphs = 1,
-                       .graphs = &graphs[0]},
-                no = {.head = TN_HEAD(tn_attr),
-                      .name = "else_branch",
-                      .kind = TN_ATTR_GRAPH,
-                      .n_graphs = 1,
-                      .graphs = &graphs[1]},
-                *attrs[] = {&yes, &no};
+  const tn_attr yes = tn_attr_graph("then_branch", &graphs[0]),
+                no = tn_attr_graph("else_branch", &graphs[1]), *attrs[] = {&yes, &no};
   const ts_ssa in = ts_scalar(r, condition);
   if (!ts_node_add(r, "", "If", &in, 1, attrs, 2, outs, (uint32_t)b->pairs.n)) return false;
   for (int64_t k = 0; k < b->pairs.n; k++) b->pairs.data[k].out->ssa = outs[k];

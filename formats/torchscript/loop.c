@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "reader.h"
+#include "tenon/kit/lower.h"
 
 enum { MAX_UNROLLED = 512, MAX_TRIES = 16 };
 
@@ -324,12 +325,7 @@ static bool add_loop(loop *l, tn_graph *graph, ts_ssa *outs) {
   in[0] = l->turns ? ts_scalar(r, l->turns) : none;
   in[1] = l->goes_on ? ts_scalar(r, l->goes_on) : none;
   for (uint64_t k = 0; k < n; k++) in[k + 2] = l->leaves.data[k].before;
-  const tn_attr body = {.head = TN_HEAD(tn_attr),
-                        .name = "body",
-                        .kind = TN_ATTR_GRAPH,
-                        .n_graphs = 1,
-                        .graphs = &graph},
-                *attrs[] = {&body};
+  const tn_attr body = tn_attr_graph("body", &graph), *attrs[] = {&body};
   return ts_node_add(r, "", "Loop", in, (uint32_t)n + 2, attrs, 1, outs,
                      (uint32_t)(n + (uint64_t)l->scans.n));
 }

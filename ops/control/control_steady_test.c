@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "count_memory.h"
+#include "tenon/kit/lower.h"
 
 static const tn_graph_api *api(void) { return tn_graph_functions(); }
 
@@ -42,14 +43,6 @@ static void node(tn_graph *g, const char *op, const char *in, const char *out,
   assert_true(api()->add_node(g, &n) >= 0);
 }
 
-static tn_attr graph_attr(const char *name, tn_graph *const *graph) {
-  return (tn_attr){.head = TN_HEAD(tn_attr),
-                   .name = name,
-                   .kind = TN_ATTR_GRAPH,
-                   .graphs = graph,
-                   .n_graphs = 1};
-}
-
 static void input(tn_graph *g, const char *name, uint32_t dtype, int32_t rank, int64_t d0,
                   int64_t d1) {
   const int64_t dims[] = {d0, d1};
@@ -75,15 +68,16 @@ static void add_scan(tn_graph *g) {
   outputs(no, "sum");
   input(body, "s", TN_F32, 1, TN_DIM_UNKNOWN, 0);
   input(body, "row", TN_F32, 1, TN_DIM_UNKNOWN, 0);
-  const tn_attr branches[] = {graph_attr("then_branch", &yes), graph_attr("else_branch", &no)};
+  const tn_attr branches[] = {tn_attr_graph("then_branch", &yes),
+                              tn_attr_graph("else_branch", &no)};
   const tn_attr *both[] = {&branches[0], &branches[1]};
   node(body, "If", "up", "t", both, 2);
   node(body, "Identity", "t", "seen", NULL, 0);
   outputs(body, "t seen");
-  const tn_attr run = graph_attr("body", &body), n = {.head = TN_HEAD(tn_attr),
-                                                      .name = "num_scan_inputs",
-                                                      .kind = TN_ATTR_INT,
-                                                      .i = 1};
+  const tn_attr run = tn_attr_graph("body", &body), n = {.head = TN_HEAD(tn_attr),
+                                                         .name = "num_scan_inputs",
+                                                         .kind = TN_ATTR_INT,
+                                                         .i = 1};
   const tn_attr *all[] = {&run, &n};
   node(g, "Scan", "v x", "w rows", all, 2);
 }
@@ -105,7 +99,7 @@ static void build(tn_graph *g, bool counted) {
   else
     node(body, "Less", "i n", "on", NULL, 0);
   outputs(body, "on w rows");
-  const tn_attr attr = graph_attr("body", &body), *all[] = {&attr};
+  const tn_attr attr = tn_attr_graph("body", &body), *all[] = {&attr};
   node(g, "Loop", counted ? "n - v0" : "- - v0", "y all", all, 1);
   outputs(g, "y all");
 }

@@ -98,7 +98,7 @@ static void test_captured_defaults(void **state) {
   add_output(then, "t");
   add_node(other, "Add", "k", "k", "e", NULL, NULL);
   add_output(other, "e");
-  tn_attr a = graph_attr("then_branch", &then), e = graph_attr("else_branch", &other);
+  tn_attr a = tn_attr_graph("then_branch", &then), e = tn_attr_graph("else_branch", &other);
   add_node(b.graph, "If", "c", NULL, "y", &a, &e);
   add_output(b.graph, "y");
   bench_start(&b);

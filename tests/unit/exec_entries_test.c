@@ -148,7 +148,7 @@ static void test_captures_stand_behind(void **state) {
   open(&b);
   const tn_graph_api *api = tn_graph_functions();
   tn_graph *body = api->subgraph_new(b.graph);
-  tn_attr attr = graph_attr("body", &body);
+  tn_attr attr = tn_attr_graph("body", &body);
   add_node(b.graph, "Double", "x", NULL, "z", NULL, NULL);
   add_node(body, "Double", "z", NULL, "w", NULL, NULL);
   add_output(body, "w");

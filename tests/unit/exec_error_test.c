@@ -85,8 +85,8 @@ static void test_error_in_subgraph(void **state) {
   add_output(branches[0], "inner");
   add_node(branches[1], "Double", "x", NULL, "e", NULL, NULL);
   add_output(branches[1], "e");
-  tn_attr then_branch = graph_attr("then_branch", &branches[0]),
-          else_branch = graph_attr("else_branch", &branches[1]);
+  tn_attr then_branch = tn_attr_graph("then_branch", &branches[0]),
+          else_branch = tn_attr_graph("else_branch", &branches[1]);
   add_node(b.graph, "If", "cond", NULL, "outer", &then_branch, &else_branch);
   add_output(b.graph, "outer");
   bench_start(&b);

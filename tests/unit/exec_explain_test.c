@@ -9,7 +9,7 @@ static void build(bench *b) {
   add_input(body, "v", TN_F32, 100);
   add_node(body, "Double", "v", NULL, "w", NULL, NULL);
   add_output(body, "w");
-  tn_attr attr = graph_attr("body", &body);
+  tn_attr attr = tn_attr_graph("body", &body);
   add_node(b->graph, "Repeat", "n", "x", "r", &attr, NULL);
   add_node(b->graph, "NonZero", "r", NULL, "i", NULL, NULL);
   add_node(b->graph, "Count", "i", NULL, "c", NULL, NULL);

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "tenon/kit/lower.h"
 #include "tenon/tenon.h"
 
 /* ---- a plug-in ---- */
@@ -126,14 +127,6 @@ static inline void add_node(tn_graph *g, const char *op, const char *in0, const 
                   .attrs = attrs,
                   .offset = -1};
   assert_true(api->add_node(g, &node) >= 0);
-}
-
-static inline tn_attr graph_attr(const char *name, tn_graph *const *graph) {
-  return (tn_attr){.head = TN_HEAD(tn_attr),
-                   .name = name,
-                   .kind = TN_ATTR_GRAPH,
-                   .graphs = graph,
-                   .n_graphs = 1};
 }
 
 /* The graph becomes model and session. */

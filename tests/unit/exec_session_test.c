@@ -333,8 +333,8 @@ static void build_if(bench *b) {
   add_output(branches[0], "t");
   add_node(branches[1], "Add", "xx", "k", "e", NULL, NULL);
   add_output(branches[1], "e");
-  tn_attr then_branch = graph_attr("then_branch", &branches[0]),
-          else_branch = graph_attr("else_branch", &branches[1]);
+  tn_attr then_branch = tn_attr_graph("then_branch", &branches[0]),
+          else_branch = tn_attr_graph("else_branch", &branches[1]);
   add_node(b->graph, "If", "cond", NULL, "r", &then_branch, &else_branch);
   add_node(b->graph, "Double", "r", NULL, "y", NULL, NULL);
   add_output(b->graph, "y");
@@ -372,7 +372,7 @@ static void test_loop(void **state) {
   add_input(body, "v", TN_F32, 2);
   add_node(body, "Add", "v", "step", "w", NULL, NULL);
   add_output(body, "w");
-  tn_attr attr = graph_attr("body", &body);
+  tn_attr attr = tn_attr_graph("body", &body);
   add_node(b.graph, "Repeat", "n", "x", "y", &attr, NULL);
   add_output(b.graph, "y");
   bench_start(&b);

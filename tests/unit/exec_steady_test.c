@@ -129,7 +129,7 @@ static void test_loop(void **state) {
   add_input(body, "v", TN_F32, 2);
   add_node(body, "Double", "v", NULL, "w", NULL, NULL);
   add_output(body, "w");
-  tn_attr attr = graph_attr("body", &body);
+  tn_attr attr = tn_attr_graph("body", &body);
   add_node(b.graph, "Repeat", "n", "x", "y", &attr, NULL);
   add_output(b.graph, "y");
   bench_start(&b);
@@ -180,7 +180,7 @@ static void build_mixture(tn_graph *g) {
   add_input(body, "v", TN_F32, TN_DIM_UNKNOWN);
   add_node(body, "Add", "v", "xx", "w", NULL, NULL);
   add_output(body, "w");
-  tn_attr attr = graph_attr("body", &body);
+  tn_attr attr = tn_attr_graph("body", &body);
   add_node(g, "Repeat", "n", "x", "r", &attr, NULL);
   add_node(g, "Pack", "x", "xx", "list", NULL, NULL);
   add_node(g, "NonZero", "r", NULL, "y", NULL, NULL);

@@ -23,8 +23,8 @@ static void build(bench *b) {
   add_output(branches[0], "t");
   add_node(branches[1], "Add", "xx", "x", "e", NULL, NULL);
   add_output(branches[1], "e");
-  tn_attr then_branch = graph_attr("then_branch", &branches[0]),
-          else_branch = graph_attr("else_branch", &branches[1]);
+  tn_attr then_branch = tn_attr_graph("then_branch", &branches[0]),
+          else_branch = tn_attr_graph("else_branch", &branches[1]);
   add_node(b->graph, "If", "cond", NULL, "r", &then_branch, &else_branch);
   add_node(b->graph, "NonZero", "r", NULL, "i", NULL, NULL);
   add_node(b->graph, "Count", "i", NULL, "c", NULL, NULL);

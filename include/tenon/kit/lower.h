@@ -80,6 +80,7 @@ TN_KIT_FN tn_attr tn_attr_int(const char *name, int64_t i);
 TN_KIT_FN tn_attr tn_attr_float(const char *name, double f);
 TN_KIT_FN tn_attr tn_attr_str(const char *name, const char *text);
 TN_KIT_FN tn_attr tn_attr_ints(const char *name, tn_ints ints);
+TN_KIT_FN tn_attr tn_attr_graph(const char *name, tn_graph *const *graph);
 
 /* Replaces the node by one of the newest version of `op` (domain ai.onnx; NULL: its own) with these
  * inputs (ids, perhaps those of the node itself; -1: left out), these attributes and as many
@@ -371,6 +372,13 @@ TN_KIT_FN tn_attr tn_attr_str(const char *name, const char *text) {
   tn_attr a = tn_attr_make(name, TN_ATTR_STR);
   a.s.data = text;
   a.s.size = (int64_t)strlen(text);
+  return a;
+}
+
+TN_KIT_FN tn_attr tn_attr_graph(const char *name, tn_graph *const *graph) {
+  tn_attr a = tn_attr_make(name, TN_ATTR_GRAPH);
+  a.graphs = graph;
+  a.n_graphs = 1;
   return a;
 }
 
