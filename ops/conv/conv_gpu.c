@@ -74,14 +74,7 @@ KERNEL(conv_tile, (IN(X), IN(W), IN(B), OUT(Y), EPILOGUE),
       NEXT(b[j].w, i + 3)                                                           \
     }                                                                               \
   }
-  BRING(at)
-  for (; at < end; at += 16) {
-    TILE_BRING
-    BARRIER();
-    BRING(at + 16)
-    TILE_PRODUCT
-    BARRIER();
-  }
+  TILE_SUM(at, end)
   UNROLL for (int h = 0; h < 2; h++) {
     TILE_SPREAD(h)
     for (int e = t; e < 2048; e += 64) {

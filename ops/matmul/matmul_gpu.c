@@ -36,14 +36,7 @@ KERNEL(gemm, (IN(A), IN(B), IN(C), OUT(Y), EPILOGUE),
     else                                                            \
       b[j] = MAKE4(B_AT(l), B_AT(l + 1), B_AT(l + 2), B_AT(l + 3)); \
   }
-  BRING(at)
-  for (; at < end; at += 16) {
-    TILE_BRING
-    BARRIER();
-    BRING(at + 16)
-    TILE_PRODUCT
-    BARRIER();
-  }
+  TILE_SUM(at, end)
   UNROLL for (int h = 0; h < 2; h++) {
     TILE_SPREAD(h)
     for (int e = t; e < 2048; e += 64) {

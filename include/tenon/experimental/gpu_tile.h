@@ -30,6 +30,16 @@
     TILE_ROW(6, a1.z)                                                                      \
     TILE_ROW(7, a1.w)                                                                      \
   }
+/* From step `at` to `end`, 16 at a time; BRING(i) reads a and b from step i on. */
+#define TILE_SUM(at, end)            \
+  BRING(at)                          \
+  for (; (at) < (end); (at) += 16) { \
+    TILE_BRING                       \
+    BARRIER();                       \
+    BRING((at) + 16)                 \
+    TILE_PRODUCT                     \
+    BARRIER();                       \
+  }
 /* Half h of the rows of the tile, [32][64]. All threads have left the tile. */
 #define TILE_SPREAD(h)                           \
   UNROLL for (int i = 0; i < 8; i++) {           \

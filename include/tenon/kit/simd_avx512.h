@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "tenon/kit/simd_x86.h"
+
 #define TN_VF_LANES 16
 #define TN_VF_REGISTERS 32
 typedef uint32_t tn_vu __attribute__((vector_size(4 * TN_VF_LANES)));
@@ -208,27 +210,5 @@ static inline void tn_vf_store_rounded(void *p, tn_vf v, int32_t zero) {
 static inline bool tn_vf_some_above(tn_vf a, tn_vf b) {
   return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ) != 0;
 }
-
-/* ---- four lanes ---- */
-
-typedef __m128 tn_v4;
-
-static inline tn_v4 tn_v4_load(const float *p) { return _mm_loadu_ps(p); }
-static inline void tn_v4_store(float *p, tn_v4 v) { _mm_storeu_ps(p, v); }
-/* Rows become columns. */
-static inline void tn_v4_transpose(tn_v4 v[4]) { _MM_TRANSPOSE4_PS(v[0], v[1], v[2], v[3]); }
-
-/* ---- 16 bytes ---- */
-
-typedef __m128i tn_b16;
-static inline tn_b16 tn_b16_load(const void *p) { return _mm_loadu_si128(p); }
-static inline tn_b16 tn_b16_load4(const void *p) { return _mm_loadu_si32(p); }
-static inline void tn_b16_store(void *p, tn_b16 v) { _mm_storeu_si128(p, v); }
-static inline tn_b16 tn_b16_set1(uint8_t x) { return _mm_set1_epi8((char)x); }
-static inline tn_b16 tn_b16_or(tn_b16 a, tn_b16 b) { return _mm_or_si128(a, b); }
-static inline tn_b16 tn_b16_xor(tn_b16 a, tn_b16 b) { return _mm_xor_si128(a, b); }
-static inline tn_b16 tn_b16_pick(tn_b16 v, tn_b16 at) { return _mm_shuffle_epi8(v, at); }
-static inline tn_b16 tn_b16_zip8(tn_b16 a, tn_b16 b) { return _mm_unpacklo_epi8(a, b); }
-static inline tn_b16 tn_b16_zip16(tn_b16 a, tn_b16 b) { return _mm_unpacklo_epi16(a, b); }
 
 #endif
