@@ -22,7 +22,8 @@ fail() {
   failures=$((failures + 1))
 }
 has() { command -v "$1" >/dev/null || { echo "skipped: there is no $1"; return 1; }; }
-arm='' riscv=''
+arm='' riscv='' clang=''
+has clang && clang=yes
 has arm-none-eabi-gcc && has qemu-system-arm && arm=yes
 has riscv64-linux-gnu-gcc && has qemu-riscv64 && [ -d /usr/riscv64-linux-gnu/include ] && riscv=yes
 
@@ -30,6 +31,11 @@ on_host() { # DIR
   # shellcheck disable=SC2086
   (cd "$1" && cc $strict ./*.c -lm -o test 2>&1) || { fail "$1 does not compile"; return; }
   timeout 60 "$1/test" || { fail "$1 has other outputs"; return; }
+  # shellcheck disable=SC2086
+  (cd "$1" && cc ${strict/c11/c99} -fsyntax-only ./*.c 2>&1) || { fail "$1 is no C99"; return; }
+  # shellcheck disable=SC2086
+  [ -z "$clang" ] || (cd "$1" && clang $strict -fsyntax-only ./*.c 2>&1) ||
+    { fail "$1: clang"; return; }
   # where the sanitizers are installed
   if (cd "$1" && cc -std=c11 -O1 -fsanitize=address,undefined -fno-sanitize-recover ./*.c -lm \
     -o checked 2>/dev/null); then
