@@ -81,7 +81,8 @@ typedef struct trial {
   tn_runtime *runtime;
   tn_diag *diag;
   tn_model *here, *there;
-  tn_session *plain, *session, *other; /* other: of `here`, and may share what session has */
+  tn_session *plain, *session, *other; /* other: of either model, may share what session has */
+  tn_device_buffer *buffer;            /* for an output */
   float x[MAX_INPUTS][N];
 } trial;
 
@@ -94,12 +95,14 @@ static void open_trial(trial *t, const shape *s, uint32_t fallback) {
   t->there = make_model(t->runtime, s, "shadow", fallback, t->diag);
   check(t, tn_session_create(t->here, t->diag, &t->plain));
   check(t, tn_session_create(t->there, t->diag, &t->session));
-  check(t, tn_session_create(t->here, t->diag, &t->other));
+  check(t, tn_session_create(random_below(2) ? t->here : t->there, t->diag, &t->other));
+  check(t, tn_device_buffer_create(t->there, NULL, BYTES, t->diag, &t->buffer));
 }
 
 static void close_trial(trial *t) {
   tn_model_destroy(t->there);
   tn_session_destroy(t->session);
+  tn_device_buffer_destroy(t->buffer);
   tn_session_destroy(t->other); /* what is shared goes with the last one */
   tn_session_destroy(t->plain);
   tn_model_destroy(t->here);
@@ -137,6 +140,16 @@ static int n_there(const tn_session *s) {
   return n;
 }
 
+static void compare_output(const trial *t, const shape *s, tn_session *one, int k, int round) {
+  float copy[N];
+  tn_tensor got = *tn_session_output(one, k);
+  if (!got.data) {
+    check(t, tn_device_buffer_read(t->buffer, 0, copy, BYTES, t->diag));
+    got.data = copy;
+  }
+  compare(s, &got, tn_session_output(t->plain, k), "output", k, round);
+}
+
 /* Answers how many states lay on the device alone behind a run. */
 static int one_round(trial *t, const shape *s, int round, bool shares) {
   tn_session *one = shares && random_below(3) == 0 ? t->other : t->session;
@@ -147,10 +160,13 @@ static int one_round(trial *t, const shape *s, int round, bool shares) {
     check(t, tn_session_reset(one));
   }
   if (random_below(10) == 0) check(t, tn_session_prepare(one, t->diag));
+  if (random_below(4) == 0) {
+    tn_device_buffer *where = random_below(2) ? t->buffer : NULL;
+    check(t, tn_session_bind_output(t->session, 0, where, 0, t->diag));
+  }
   check(t, tn_session_run(t->plain, t->diag));
   check(t, tn_session_run(one, t->diag));
-  for (int k = 0; k < s->n_outputs; k++)
-    compare(s, tn_session_output(one, k), tn_session_output(t->plain, k), "output", k, round);
+  for (int k = 0; k < s->n_outputs; k++) compare_output(t, s, one, k, round);
   const int n = n_there(one);
   for (int k = 0; k < s->n_states; k++)
     if (random_below(3) == 0)
