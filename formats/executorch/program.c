@@ -126,9 +126,11 @@ static tn_status open_program(pte_reader *r) {
 
 static tn_status read_model(pte_reader *r) {
   enum { ONNX_OPSET = 21 }; /* of the operators that are written here */
+  static const char *const domains[] = {"aten", "torch", "quantized_decomposed", "executorch",
+                                        "tenon"};
   tn_status s = r->api->set_opset(r->main, "", ONNX_OPSET);
-  if (!s) s = r->api->set_opset(r->main, "aten", 1);
-  if (!s) s = r->api->set_opset(r->main, "torch", 1);
+  for (size_t k = 0; k < sizeof domains / sizeof *domains && !s; k++)
+    s = r->api->set_opset(r->main, domains[k], 1);
   if (s) return pte_graph_fail(r, s, "the operator sets cannot be noted");
   s = open_program(r);
   if (!s) s = pte_values_read(r);
@@ -139,6 +141,7 @@ tn_status pte_read(const tn_source *source, tn_graph *g) {
   pte_reader r = {.source = source, .api = source->host->graph, .main = g, .g = g};
   r.allocator = tn_source_allocator(source);
   r.room = 65536 + source->size;
+  r.room_bytes = 65536 + 16 * source->size;
   tn_arena_init(&r.arena, &r.allocator);
   tn_map_init(&r.places, &r.allocator);
   const tn_status s = read_model(&r);

@@ -61,6 +61,7 @@ typedef struct pte_reader {
   const char *node;
   uint32_t n_names;
   uint64_t room;               /* items of lists that may still be read: many calls may share one */
+  uint64_t room_bytes;         /* of weights that are kept otherwise than in the file */
   int32_t depth;               /* of branches */
   uint32_t branch, n_branches; /* the branch that is read; 0: none */
   TN_VEC(pte_undo) undo;
@@ -87,6 +88,11 @@ tn_status pte_status(const pte_reader *r);
 tn_status pte_segment(const pte_reader *r, uint64_t index, pte_span *out);
 /* A zero-terminated copy of text, "" if it is not printable; NULL: no memory. */
 const char *pte_text(pte_reader *r, tn_str text);
+
+/* ---- format.c ---- */
+
+/* The node of XNNPACK of that number, "XNNAdd"; NULL: there is none. */
+const char *pte_xnn_kind(int64_t number);
 
 /* ---- value.c ---- */
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "tenon/kit/checked.h"
+#include "tenon/kit/onnx_dtype.h"
 
 #define TYPE(id, title)                            \
   static const char *const id##_fields[] = {NULL}; \
@@ -47,15 +48,37 @@ tn_status xnn_emit(xnn_part *x, const char *op, const int32_t *in, uint32_t n_in
                    const tn_attr *attrs, uint32_t n_attrs, int32_t *out) {
   enum { MOST = 8 };
   const tn_attr *list[MOST];
+  char domain[16] = "";
   pte_reader *r = x->r;
+  const char *colons = strstr(op, "::");
+  if (colons) snprintf(domain, sizeof domain, "%.*s", (int)(colons - op), op);
   for (uint32_t k = 0; k < n_attrs && k < MOST; k++) list[k] = &attrs[k];
-  *out = r->api->value(r->g, NULL);
-  if (*out < 0) return pte_graph_fail(r, *out, "it cannot be a value");
-  const char *node = r->node;
-  r->node = NULL; /* names of nodes are to be unique */
-  const tn_status s = pte_add_node(r, op, in, n_in, out, 1, list, n_attrs);
-  r->node = node;
-  return s;
+  const int32_t made = r->api->value(r->g, NULL);
+  if (made < 0) return pte_graph_fail(r, made, "it cannot be a value");
+  const tn_node node = {.head = TN_HEAD(tn_node),
+                        .domain = domain,
+                        .op = colons ? colons + 2 : op,
+                        .inputs = in,
+                        .n_inputs = n_in,
+                        .outputs = &made,
+                        .n_outputs = 1,
+                        .attrs = list,
+                        .n_attrs = n_attrs,
+                        .offset = (int64_t)(x->base + x->at)};
+  const int32_t id = r->api->add_node(r->g, &node);
+  if (id < 0) return pte_graph_fail(r, id, "it cannot be a node");
+  *out = made;
+  return TN_OK;
+}
+
+tn_status xnn_transpose(xnn_part *x, int32_t in, const int64_t *perm, uint32_t n, int32_t *out) {
+  const tn_attr attr = XNN_INTS("perm", perm, n);
+  return xnn_emit(x, "Transpose", &in, 1, &attr, 1, out);
+}
+
+tn_status xnn_cast(xnn_part *x, int32_t in, uint32_t dtype, int32_t *out) {
+  const tn_attr attr = XNN_INT("to", tn_onnx_of_dtype(dtype));
+  return xnn_emit(x, "Cast", &in, 1, &attr, 1, out);
 }
 
 tn_status xnn_constant(xnn_part *x, const tn_tensor *data, int32_t *out) {
@@ -65,25 +88,41 @@ tn_status xnn_constant(xnn_part *x, const tn_tensor *data, int32_t *out) {
   return s ? pte_graph_fail(r, s, "it cannot be a constant") : TN_OK;
 }
 
+tn_status xnn_ints(xnn_part *x, const int64_t *data, uint64_t n, int32_t *out) {
+  union {
+    const int64_t *in;
+    void *out;
+  } cast = {data};
+  const tn_tensor t = tn_tensor_make(TN_I64, 1, (int64_t[]){(int64_t)n}, cast.out);
+  return xnn_constant(x, &t, out);
+}
+
 /* ---- values ---- */
+
+enum { QC_INT4 = 8, QD_INT8 = 9, QB_INT4 = 10 };
 
 static uint32_t dtype_of(int64_t type) {
   static const uint32_t dtypes[] = {
-      [1] = TN_F32, [2] = TN_F16, [3] = TN_I8,   [4] = TN_U8,   [5] = TN_I32,
-      [6] = TN_I8,  [7] = TN_I32, [12] = TN_I32, [14] = TN_BF16};
+      [1] = TN_F32,      [2] = TN_F16,      [3] = TN_I8,   [4] = TN_U8,
+      [5] = TN_I32,      [6] = TN_I8,       [7] = TN_I32,  [QC_INT4] = TN_U8,
+      [QD_INT8] = TN_I8, [QB_INT4] = TN_U8, [12] = TN_I32, [14] = TN_BF16};
   return type >= 0 && type < (int64_t)(sizeof dtypes / sizeof *dtypes) ? dtypes[type] : TN_NONE;
 }
 
+/* What XNNPACK packs itself when it makes a program ready is in no file. */
 static tn_status read_type(xnn_part *x, xnn_value *v) {
   const tn_flat_vector dims = tn_flat_vec(&v->tensor, XTENSOR_DIMS, 4);
   const int64_t type = tn_flat_int(&v->tensor, XTENSOR_TYPE, 2, 0);
   v->type = tn_tensor_make(dtype_of(type), 0, NULL, NULL);
+  v->is_packed = type == QC_INT4 || type == QB_INT4;
   if (xnn_status(x)) return xnn_status(x);
-  if (v->type.dtype == TN_NONE || v->quant_kind > XNN_PER_TENSOR)
+  const bool fits = (type == QD_INT8) == (v->quant_kind == XNN_DYNAMIC) &&
+                    (type == QB_INT4) == (v->quant_kind == XNN_PER_BLOCK) &&
+                    (type != QC_INT4 || v->quant_kind == XNN_PER_CHANNEL);
+  if (v->type.dtype == TN_NONE || v->quant_kind > XNN_PER_BLOCK || !fits)
     return xnn_fail(x, TN_ERR_UNSUPPORTED, v->tensor.at,
-                    "not supported: values of XNNPACK's datatype %lld (4 bits, or quantised as "
-                    "the program runs)",
-                    (long long)type);
+                    "not supported: values of XNNPACK's datatype %lld, quantised in way %lld",
+                    (long long)type, (long long)v->quant_kind);
   if (dims.n > TN_MAX_RANK)
     return xnn_fail(x, TN_ERR_UNSUPPORTED, v->tensor.at, "not supported: a value of %llu dims",
                     (unsigned long long)dims.n);
@@ -95,7 +134,7 @@ static tn_status read_type(xnn_part *x, xnn_value *v) {
 static tn_status read_value(xnn_part *x, const tn_flat_table *t) {
   enum { PLAIN = 1, QUANTISED };
   const int64_t kind = tn_flat_int(t, UNION_KIND, 1, 0);
-  xnn_value v = {.id = TN_NO_ID};
+  xnn_value v = {.id = TN_NO_ID, .stepped = TN_NO_ID};
   v.tensor = tn_flat_sub(t, UNION_TABLE, kind == PLAIN ? &tensor_type : &quantised_type);
   if (kind == QUANTISED) {
     const tn_flat_table both = v.tensor;
@@ -152,7 +191,7 @@ static tn_status named(xnn_part *x, tn_str key, pte_span *out) {
                   (int)(key.size < 80 ? key.size : 80), key.data);
 }
 
-static tn_status find_data(xnn_part *x, uint64_t index, pte_span *out) {
+tn_status xnn_buffer(xnn_part *x, uint64_t index, pte_span *out) {
   if (index >= (x->constants.n ? x->constants.n : x->buffers.n))
     return xnn_fail(x, TN_ERR_INVALID, x->at, "there is no constant %llu",
                     (unsigned long long)index);
@@ -176,8 +215,7 @@ static tn_status find_data(xnn_part *x, uint64_t index, pte_span *out) {
   return TN_OK;
 }
 
-/* Bytes of the file as a constant. */
-static tn_status lend(xnn_part *x, pte_span bytes, tn_tensor type, int32_t *out) {
+tn_status xnn_lend(xnn_part *x, pte_span bytes, tn_tensor type, int32_t *out) {
   pte_reader *r = x->r;
   const int64_t size = tn_tensor_bytes(&type);
   if (size < 0 || (uint64_t)size > bytes.size)
@@ -190,27 +228,33 @@ static tn_status lend(xnn_part *x, pte_span bytes, tn_tensor type, int32_t *out)
   return s ? pte_graph_fail(r, s, "it cannot be a constant") : TN_OK;
 }
 
-static tn_status make_constant(xnn_part *x, xnn_value *v) {
-  pte_span bytes;
+tn_status xnn_bytes(xnn_part *x, const xnn_value *v, pte_span *out) {
   const uint64_t index = (uint64_t)tn_flat_uint(&v->tensor, XTENSOR_CONSTANT, 4, 0);
   if (!index) return xnn_fail(x, TN_ERR_INVALID, x->at, "it reads what nothing has made");
-  const tn_status s = find_data(x, index, &bytes);
-  return s ? s : lend(x, bytes, v->type, &v->id);
+  return xnn_buffer(x, index, out);
+}
+
+static tn_status make_constant(xnn_part *x, xnn_value *v) {
+  pte_span bytes;
+  if (v->is_packed)
+    return xnn_fail(x, TN_ERR_UNSUPPORTED, x->at, "not supported: weights of 4 bits here");
+  const tn_status s = xnn_bytes(x, v, &bytes);
+  return s ? s : xnn_lend(x, bytes, v->type, &v->id);
 }
 
 /* ---- codes ---- */
 
-enum { SCALE, CHANNEL_DIM, SCALE_BUFFER, N_SCALES };
-
-static tn_status channel_scales(xnn_part *x, const xnn_value *v, int64_t axis, int32_t *out) {
-  const tn_flat_vector scales = tn_flat_vec(&v->quant, SCALE, 4);
+tn_status xnn_channel_scales(xnn_part *x, const xnn_value *v, int32_t *out) {
+  enum { SCALE_BUFFER = 2 };
+  const tn_flat_vector scales = tn_flat_vec(&v->quant, XNN_SCALE, 4);
+  const int64_t axis = tn_flat_int(&v->quant, XNN_CHANNEL_DIM, 4, 0);
   const uint64_t buffer = (uint64_t)tn_flat_uint(&v->quant, SCALE_BUFFER, 4, 0);
   pte_span bytes = {tn_flat_bytes(&scales), scales.n * 4};
   if (axis < 0 || axis >= v->type.rank)
     return xnn_fail(x, TN_ERR_INVALID, v->quant.at, "its channels are dim %lld", (long long)axis);
   tn_status s = xnn_status(x);
-  if (!s && buffer) s = find_data(x, buffer, &bytes);
-  return s ? s : lend(x, bytes, tn_tensor_make(TN_F32, 1, &v->type.shape[axis], NULL), out);
+  if (!s && buffer) s = xnn_buffer(x, buffer, &bytes);
+  return s ? s : xnn_lend(x, bytes, tn_tensor_make(TN_F32, 1, &v->type.shape[axis], NULL), out);
 }
 
 static tn_status tensor_params(xnn_part *x, const xnn_value *v, int32_t *in) {
@@ -231,30 +275,58 @@ static tn_status tensor_params(xnn_part *x, const xnn_value *v, int32_t *in) {
 static tn_status convert(xnn_part *x, const xnn_value *v, const char *op, int32_t from,
                          int32_t *out) {
   int32_t in[3] = {from, TN_NO_ID, TN_NO_ID};
-  tn_attr axis = {.head = TN_HEAD(tn_attr), .name = "axis", .kind = TN_ATTR_INT};
   const bool is_tensor = v->quant_kind == XNN_PER_TENSOR;
-  axis.i = is_tensor ? 0 : tn_flat_int(&v->quant, CHANNEL_DIM, 4, 0);
-  const tn_status s = is_tensor ? tensor_params(x, v, in) : channel_scales(x, v, axis.i, &in[1]);
+  const tn_attr axis = XNN_INT("axis", tn_flat_int(&v->quant, XNN_CHANNEL_DIM, 4, 0));
+  const tn_status s = is_tensor ? tensor_params(x, v, in) : xnn_channel_scales(x, v, &in[1]);
   return s ? s : xnn_emit(x, op, in, is_tensor ? 3 : 2, &axis, is_tensor ? 0 : 1, out);
+}
+
+/* Numbers in 256 steps of their own, which the last dims share. */
+static tn_status own_steps(xnn_part *x, xnn_value *v, int32_t *out) {
+  const int64_t dims = tn_flat_int(&v->quant, 0, 4, 0);
+  const tn_attr attr = XNN_INT("dims", dims);
+  if (dims < 0 || dims > v->type.rank)
+    return xnn_fail(x, TN_ERR_INVALID, v->quant.at, "%lld of its %d dims share a scale",
+                    (long long)dims, v->type.rank);
+  const tn_status s = v->stepped == TN_NO_ID
+                          ? xnn_emit(x, "executorch::OwnSteps", &v->id, 1, &attr, 1, &v->stepped)
+                          : TN_OK;
+  *out = v->stepped;
+  return s;
+}
+
+static uint32_t computed(const xnn_value *v) { return v->quant_kind ? TN_F32 : v->type.dtype; }
+
+tn_status xnn_raw(xnn_part *x, int64_t id, int32_t *out) {
+  xnn_value *v;
+  tn_status s = xnn_value_of(x, id, &v);
+  if (!s && v->id == TN_NO_ID) s = make_constant(x, v);
+  if (!s) *out = v->id;
+  return s;
 }
 
 tn_status xnn_input(xnn_part *x, int64_t id, int32_t *out) {
   xnn_value *v;
-  tn_status s = xnn_value_of(x, id, &v);
-  if (!s && v->id == TN_NO_ID) s = make_constant(x, v);
+  tn_status s = xnn_raw(x, id, out);
+  if (!s) s = xnn_value_of(x, id, &v);
   if (s) return s;
-  *out = v->id;
-  return v->quant_kind ? convert(x, v, "DequantizeLinear", v->id, out) : TN_OK;
+  if (v->quant_kind == XNN_DYNAMIC)
+    s = own_steps(x, v, out);
+  else if (v->quant_kind)
+    s = convert(x, v, "DequantizeLinear", v->id, out);
+  if (x->dtype == TN_NONE) x->dtype = computed(v);
+  return s || x->dtype == computed(v) ? s : xnn_cast(x, *out, x->dtype, out);
 }
 
 tn_status xnn_output(xnn_part *x, int64_t id, int32_t made) {
   xnn_value *v;
-  const tn_status s = xnn_value_of(x, id, &v);
+  tn_status s = xnn_value_of(x, id, &v);
+  if (!s && x->dtype != computed(v)) s = xnn_cast(x, made, computed(v), &made);
   if (s) return s;
-  if (v->quant_kind == XNN_PER_CHANNEL)
+  if (v->quant_kind == XNN_PER_TENSOR) return convert(x, v, "QuantizeLinear", made, &v->id);
+  if (v->quant_kind && (v->quant_kind != XNN_DYNAMIC || strcmp(x->kind, "XNNConvert")))
     return xnn_fail(x, TN_ERR_UNSUPPORTED, v->quant.at,
-                    "not supported: results that are quantised by channel");
-  if (v->quant_kind) return convert(x, v, "QuantizeLinear", made, &v->id);
+                    "not supported: results that are quantised by channel, or as they come");
   v->id = made;
   return TN_OK;
 }
@@ -296,6 +368,7 @@ static tn_status read_nodes(xnn_part *x) {
     const tn_flat_table range = tn_flat_sub(&t, XNODE_RANGE, &range_type);
     x->node = k;
     x->at = t.at;
+    x->dtype = TN_NONE;
     s = xnn_status(x);
     if (!s) s = xnn_node(x, tn_flat_int(&t, XNODE_KIND, 1, 0), &content, &range);
   }

@@ -7,12 +7,24 @@ usage: make_executorch.py FOLDER     (needs executorch; the files in the tree we
 import pathlib
 import sys
 
+import executorch.exir.passes._quant_patterns_and_replacements  # noqa: F401  (operators)
+import executorch.kernels.quantized  # noqa: F401
 import numpy as np
 import torch
-from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
-from executorch.exir import to_edge, to_edge_transform_and_lower
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import (
+    XnnpackDynamicallyQuantizedPartitioner,
+    XnnpackPartitioner,
+)
+from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import (
+    XNNPACKQuantizer,
+    get_symmetric_quantization_config,
+)
+from executorch.exir import EdgeCompileConfig, to_edge, to_edge_transform_and_lower
 from executorch.runtime import Runtime
 from torch.export import Dim, export
+from torchao.quantization import Int8DynamicActivationIntxWeightConfig, quantize_
+from torchao.quantization.granularity import PerGroup
+from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
 torch.manual_seed(0)
 
@@ -105,15 +117,108 @@ class Modes(torch.nn.Module):
         return self.norm(x), torch.div(n, 3, rounding_mode="floor"), n // (n - 5)
 
 
-def write(path, name, module, inputs, dynamic=None, xnnpack=False):
+class Turned(torch.nn.Module):
+    """Transposed convolutions, in groups, too; the most of rows and where it is."""
+
+    def __init__(self):
+        super().__init__()
+        self.whole = torch.nn.ConvTranspose2d(2, 4, 3, stride=2, padding=1, output_padding=1)
+        self.groups = torch.nn.ConvTranspose2d(4, 6, (2, 3), groups=2, bias=False)
+
+    def forward(self, x):
+        most, place = torch.max(self.groups(torch.relu(self.whole(x))), 3, keepdim=True)
+        return most, place
+
+
+class Rows(torch.nn.Module):
+    """Products with rows; the last has no whole blocks of 16."""
+
+    def __init__(self):
+        super().__init__()
+        self.wide = torch.nn.Linear(64, 36)
+        self.last = torch.nn.Linear(36, 3)
+
+    def forward(self, x):
+        return self.last(torch.relu(self.wide(x)))
+
+
+class Groups(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = torch.nn.Linear(96, 5)
+
+    def forward(self, x):
+        return self.fc(x)
+
+
+class Codes(torch.nn.Module):
+    """Kernels of codes: by tensor, by channel, by row, with what the program chooses, tables."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("scales", torch.tensor([0.02, 0.05, 0.1]).double())
+        self.register_buffer("zeros", torch.tensor([0, -3, 5]))
+        self.register_buffer("bytes", torch.randint(-128, 128, (5, 8), dtype=torch.int8))
+        self.register_buffer("halves", torch.randint(0, 256, (5, 4), dtype=torch.uint8))
+        self.register_buffer("quarters", torch.randint(0, 256, (5, 2), dtype=torch.uint8))
+        self.register_buffer("groups", torch.rand(5, 2))
+
+    def forward(self, x, index):
+        ops, whole = torch.ops.quantized_decomposed, (-128, 127, torch.int8)
+        a = ops.quantize_per_tensor(x, 0.04, 2, -127, 127, torch.int8)
+        b = ops.quantize_per_channel(x, self.scales, self.zeros, 0, *whole)
+        scale, zero = ops.choose_qparams.tensor(x, 0, 255, 1e-5, torch.uint8)
+        c = ops.quantize_per_tensor.tensor(x, scale, zero, 0, 255, torch.uint8)
+        rows = ops.choose_qparams_per_token_asymmetric(x, torch.int8)
+        d = ops.quantize_per_token(x, *rows, *whole)
+        numbers = (
+            ops.dequantize_per_tensor(a, 0.04, 2, *whole),
+            ops.dequantize_per_channel(b, self.scales, self.zeros, 0, *whole),
+            ops.dequantize_per_tensor.tensor(c, scale, zero, 0, 255, torch.uint8),
+            ops.dequantize_per_token(d, *rows, *whole, torch.float32),
+        )
+        tables = (
+            ops.embedding_byte(self.bytes, self.groups, None, -128, 127, index),
+            ops.embedding_4bit(self.halves, self.groups, None, -8, 7, index),
+            ops.embedding_2bit(self.quarters, self.groups[:, 0].clone(), None, -2, 1, index),
+        )
+        e = ops.quantize_per_tensor(x, 0.05, 120, 0, 255, torch.uint8)
+        sums = ops.add(e, 0.05, 120, 0, 255, c, 0.04, 99, 0, 255, 0.1, 128, 0, 255)
+        return a, b, c, d, *numbers, *tables, sums
+
+
+@torch.library.register_fake("quantized_decomposed::add")
+def _(a, *rest):
+    return torch.empty_like(a)
+
+
+def quantised(module, inputs, **how):
+    """As the quantizer of XNNPACK does it."""
+    quantizer = XNNPACKQuantizer().set_global(get_symmetric_quantization_config(**how))
+    prepared = prepare_pt2e(export(module.eval(), inputs).module(), quantizer)
+    prepared(*inputs)
+    return convert_pt2e(prepared)
+
+
+def grouped(module, size):
+    """Weights of 4 bits with a scale for so many of a row."""
+    how = Int8DynamicActivationIntxWeightConfig(
+        weight_dtype=torch.int4, weight_granularity=PerGroup(size)
+    )
+    quantize_(module, how)
+    return module
+
+
+def write(path, name, module, inputs, dynamic=None, xnnpack=False, parts=XnnpackPartitioner):
     """inputs: a list, each a tuple: runs of one method, one after the other."""
     case = path / name
     (case / "ref").mkdir(parents=True, exist_ok=True)
-    exported = export(module.eval(), inputs[0], dynamic_shapes=dynamic)
+    is_made = isinstance(module, torch.fx.GraphModule)  # such have no modes
+    exported = export(module if is_made else module.eval(), inputs[0], dynamic_shapes=dynamic)
     if xnnpack:
-        edge = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
+        edge = to_edge_transform_and_lower(exported, partitioner=[parts()])
     else:
-        edge = to_edge(exported)
+        edge = to_edge(exported, compile_config=EdgeCompileConfig(_check_ir_validity=False))
     (case / "model.pte").write_bytes(edge.to_executorch().buffer)
     method = Runtime.get().load_program(case / "model.pte").load_method("forward")
     for k, run in enumerate(inputs):
@@ -139,6 +244,16 @@ def main():
     write(path, "xnnpack", Net(), [(image,)], xnnpack=True)
     write(path, "swapped", Swapped(), [(torch.randn(2, 3), torch.randn(2, 3))], xnnpack=True)
     write(path, "modes", Modes(), [(torch.randn(2, 4, 3), torch.tensor([7, -7, 9]))])
+    write(path, "turned", Turned(), [(torch.randn(2, 2, 3, 4),)], xnnpack=True)
+    index = torch.tensor([[4, 0], [2, 2]])
+    write(path, "codes", Codes(), [(torch.randn(3, 8) * 3, index)])
+    rows = torch.randn(3, 64)
+    for name, bits in ("dynamic", {}), ("dynamic4", {"weight_qmin": -8, "weight_qmax": 7}):
+        made = quantised(Rows(), (rows,), is_per_channel=True, is_dynamic=True, **bits)
+        of_rows = XnnpackDynamicallyQuantizedPartitioner
+        write(path, name, made, [(rows,)], xnnpack=True, parts=of_rows)
+    made = grouped(Groups(), 96)
+    write(path, "groups4", made, [(torch.randn(2, 96),)], xnnpack=True, parts=of_rows)
 
 
 if __name__ == "__main__":

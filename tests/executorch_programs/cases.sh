@@ -1,7 +1,7 @@
 #!/bin/bash
 # usage: cases.sh TENON FOLDER: the small programs of ExecuTorch answer what is stored beside them.
 . "$(dirname "$0")/../models/kit.sh"
-passes '10 passed, 0 failed, 0 skipped'
+passes '15 passed, 0 failed, 0 skipped'
 # a program that answers something else is a failure
 notices linear set1_out0 set0_out0
 # methods are entries, buffers that are written are states, sizes that a run says are open
@@ -13,6 +13,11 @@ grep -q '^  value_0  f32\[2,3\]$' <<<"$about" || fail "no state: $about"
 rows=$("$tenon" ops --format executorch)
 grep -q ' aten::add.Tensor  *lowered  *aten::add *$' <<<"$rows" || fail "no row of add"
 grep -q ' executorch_prim::et_view  *lowered' <<<"$rows" || fail "no row of et_view"
+grep -q ' 39  xnnpack::XNNConvTranspose2d  *lowered  *ConvTranspose *$' <<<"$rows" ||
+  fail "no row of XNNConvTranspose2d"
+# weights of 4 bits stay what they are in the file
+"$tenon" explain "$folder/groups4/model.pte" | grep 'BlockMatMul' >/dev/null ||
+  fail "4 bits are no blocks"
 # an operator that is not known is named, with its place
 sed 's/aten::relu/aten::reLu/' "$folder/linear/model.pte" >"$work/model.pte"
 fails 'instruction 2 (aten::reLu.out): .* no such operator is known, at byte [0-9]*$' \
