@@ -22,17 +22,21 @@ static int32_t set_const(mnn_reader *r, int32_t id, const tn_tensor *data, bool 
   return s ? TN_NO_ID : id;
 }
 
-int32_t mnn_constant(mnn_reader *r, int32_t id, const tn_flat_vector *v, const tn_tensor *type) {
+int32_t mnn_constant(mnn_reader *r, int32_t id, mnn_span bytes, const tn_tensor *type) {
   tn_tensor data = *type;
-  const int64_t size = tn_tensor_bytes(&data);
+  const int64_t size = tn_tensor_bytes(&data), n = tn_tensor_elements(&data);
   if (r->status || mnn_status(r)) return TN_NO_ID;
-  if (size < 0 || (uint64_t)size != v->n * v->width) {
+  if (size < 0 || (uint64_t)size != bytes.size) {
     r->status = mnn_fail(r, TN_ERR_INVALID, "has %llu bytes where its shape and type need %lld",
-                         (unsigned long long)(v->n * v->width), (long long)size);
+                         (unsigned long long)bytes.size, (long long)size);
     return TN_NO_ID;
   }
-  data.data = tn_flat_data(tn_flat_bytes(v));
-  return set_const(r, id, &data, (uintptr_t)data.data % v->width != 0);
+  data.data = tn_flat_data(bytes.data);
+  const bool in_file =
+      (bytes.data >= r->source->data && bytes.data < r->source->data + r->source->size) ||
+      (r->beside_name && bytes.data >= r->beside.data &&
+       bytes.data < r->beside.data + r->beside.size);
+  return set_const(r, id, &data, !in_file || (n && (uintptr_t)data.data % (uint64_t)(size / n)));
 }
 
 static int32_t made(mnn_reader *r, const tn_tensor *data) {
@@ -54,8 +58,8 @@ int32_t mnn_i64s(mnn_reader *r, const int64_t *data, int64_t n) {
     if (!r->status) r->status = mnn_fail(r, TN_ERR_INVALID, "more than %d axes", TN_MAX_RANK);
     return TN_NO_ID;
   }
-  for (int64_t k = 0; k < n; k++) copy[k] = data[k];
-  const tn_tensor t = tn_tensor_make(TN_I64, 1, &n, copy);
+  for (int64_t k = 0; k < (n < 0 ? 1 : n); k++) copy[k] = data[k];
+  const tn_tensor t = tn_tensor_make(TN_I64, n < 0 ? 0 : 1, &n, copy);
   return made(r, &t);
 }
 
@@ -65,8 +69,6 @@ tn_status mnn_const(mnn_reader *r) {
   const tn_flat_vector dims = tn_flat_vec(&r->param, BLOB_DIMS, 4);
   tn_tensor type = {.head = TN_HEAD(tn_tensor), .dtype = dtype, .rank = (int32_t)dims.n};
   tn_flat_vector data = {0};
-  if (tn_flat_has(&r->param, BLOB_EXTERNAL))
-    return mnn_fail(r, TN_ERR_UNSUPPORTED, "not supported: elements in another file");
   if (dtype == TN_NONE || number == 9 || dims.n > TN_MAX_RANK)
     return mnn_fail(r, TN_ERR_UNSUPPORTED, "not supported: a constant of data type %lld, rank %llu",
                     (long long)number, (unsigned long long)dims.n);
@@ -75,8 +77,10 @@ tn_status mnn_const(mnn_reader *r) {
   if (dtype == TN_I32) data = tn_flat_vec(&r->param, BLOB_INT32S, 4);
   if (dtype == TN_I8) data = tn_flat_vec(&r->param, BLOB_INT8S, 1);
   if (dtype == TN_U8 || dtype == TN_F16) data = tn_flat_vec(&r->param, BLOB_UINT8S, 1);
-  if (!data.width) data.width = 1;
-  const int32_t id = mnn_constant(r, mnn_out(r, 0), &data, &type);
+  const tn_flat_vector beside = tn_flat_vec(&r->param, BLOB_EXTERNAL, 8);
+  mnn_span bytes = mnn_span_of(&data);
+  if (beside.n && !data.n) mnn_beside(r, &beside, 0, &bytes);
+  const int32_t id = mnn_constant(r, mnn_out(r, 0), bytes, &type);
   mnn_set(r, 0, id);
   if (!mnn_status(r)) r->values[tn_flat_int_at(&r->out, 0)].blob = r->param;
   return mnn_status(r);

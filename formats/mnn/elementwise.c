@@ -49,6 +49,8 @@ static int32_t binary(mnn_reader *r) {
     OR = 21,
     NOT_EQUAL = 22,
     AND = 23,
+    BIT_OR = 24,
+    BIT_XOR = 25,
     XOR = 26
   };
   const int64_t how = mnn_param_int(r, 0, 0);
@@ -60,15 +62,16 @@ static int32_t binary(mnn_reader *r) {
     const int32_t d = mnn_emit_2(r, "Sub", x, y);
     z = mnn_emit_2(r, "Mul", d, d);
   } else if (how == FLOOR_MOD || how == MOD) {
-    const tn_attr a = tn_attr_int("fmod", how == MOD);
+    const tn_attr a = tn_attr_int("floors", how == FLOOR_MOD);
     const int32_t in[] = {x, y};
-    z = mnn_emit(r, "Mod", in, 2, &a, 1);
+    z = mnn_emit_in(r, "mnn", "Mod", in, 2, &a, 1);
   } else if (how == OR || how == XOR) {
     z = mnn_cast(r, mnn_emit_2(r, how == OR ? "Or" : "Xor", truth(r, x), truth(r, y)), TN_I32);
   } else if (how == NOT_EQUAL) {
     z = mnn_cast(r, mnn_emit_1(r, "Not", mnn_emit_2(r, "Equal", x, y)), TN_I32);
-  } else if (how == AND) {
-    z = mnn_emit_2(r, "BitwiseAnd", x, y);
+  } else if (how >= AND && how <= BIT_XOR) {
+    static const char *const bits[] = {"BitwiseAnd", "BitwiseOr", "BitwiseXor"};
+    z = mnn_emit_2(r, bits[how - AND], x, y);
   } else if (how >= 10 && (size_t)how < sizeof tests / sizeof *tests && tests[how]) {
     z = mnn_cast(r, mnn_emit_2(r, tests[how], x, y), TN_I32);
   } else {
@@ -102,21 +105,31 @@ static int32_t elu(mnn_reader *r) {
   return mnn_emit_float(r, "Elu", mnn_in(r, 0), "alpha", tn_flat_float(&r->param, 0, 0));
 }
 
-/* One number for each channel of a picture. */
-static int32_t by_channel(mnn_reader *r, uint32_t field) {
-  const tn_flat_vector v = tn_flat_vec(&r->param, field, 4);
-  const int64_t shape[] = {(int64_t)v.n, 1, 1};
-  return mnn_floats(r, &v, 3, shape);
+/* One number for each channel, which are dim 1 of x. */
+static int32_t by_channel(mnn_reader *r, int32_t x, mnn_span numbers) {
+  const int32_t in[] = {mnn_vector(r, numbers), x};
+  return mnn_emit_in(r, "mnn", "ByChannel", in, 2, NULL, 0);
 }
 
 static int32_t prelu(mnn_reader *r) {
-  return mnn_emit_2(r, "PRelu", mnn_in(r, 0), by_channel(r, 1));
+  const tn_flat_vector v = tn_flat_vec(&r->param, 1, 4);
+  const int32_t x = mnn_in(r, 0);
+  return mnn_emit_2(r, "PRelu", x, by_channel(r, x, mnn_span_of(&v)));
 }
 
 static int32_t scale(mnn_reader *r) {
-  if (tn_flat_has(&r->param, 3)) return mnn_refuse(r, "weights in another file");
-  const int32_t y = mnn_emit_2(r, "Mul", mnn_in(r, 0), by_channel(r, 1));
-  return tn_flat_vec(&r->param, 2, 4).n ? mnn_emit_2(r, "Add", y, by_channel(r, 2)) : y;
+  enum { SCALE = 1, BIAS, EXTERNAL };
+  const tn_flat_vector factors = tn_flat_vec(&r->param, SCALE, 4),
+                       bias = tn_flat_vec(&r->param, BIAS, 4),
+                       beside = tn_flat_vec(&r->param, EXTERNAL, 8);
+  mnn_span times = mnn_span_of(&factors), plus = mnn_span_of(&bias);
+  const int32_t x = mnn_in(r, 0);
+  if (beside.n && !factors.n) {
+    mnn_beside(r, &beside, 0, &times);
+    mnn_beside(r, &beside, 1, &plus);
+  }
+  const int32_t y = mnn_emit_2(r, "Mul", x, by_channel(r, x, times));
+  return plus.size ? mnn_emit_2(r, "Add", y, by_channel(r, x, plus)) : y;
 }
 
 static int32_t convert_type(mnn_reader *r) {
@@ -132,7 +145,21 @@ static int32_t choose(mnn_reader *r) {
   return mnn_emit(r, "Where", in, 3, NULL, 0);
 }
 
+static int32_t selu(mnn_reader *r) {
+  const tn_attr a[] = {tn_attr_float("gamma", tn_flat_float(&r->param, 0, 0)),
+                       tn_attr_float("alpha", tn_flat_float(&r->param, 1, 0))};
+  const int32_t x = mnn_in(r, 0);
+  return mnn_emit(r, "Selu", &x, 1, a, 2);
+}
+
+static int32_t threshold(mnn_reader *r) {
+  const int32_t limit = mnn_number(r, TN_F32, tn_flat_float(&r->param, 0, 0));
+  return mnn_cast(r, mnn_emit_2(r, "Greater", mnn_in(r, 0), limit), TN_F32);
+}
+
 const mnn_maker mnn_elementwise[] = {
-    {"BinaryOp", binary}, {"Cast", convert_type}, {"ELU", elu},    {"Eltwise", eltwise},
-    {"PReLU", prelu},     {"ReLU", relu},         {"ReLU6", clip}, {"Scale", scale},
-    {"Select", choose},   {"UnaryOp", unary},     {NULL, NULL}};
+    {"BinaryOp", binary}, {"Cast", convert_type},   {"ELU", elu},
+    {"Eltwise", eltwise}, {"PReLU", prelu},         {"ReLU", relu},
+    {"ReLU6", clip},      {"Scale", scale},         {"Select", choose},
+    {"Selu", selu},       {"Threshold", threshold}, {"UnaryOp", unary},
+    {NULL, NULL}};

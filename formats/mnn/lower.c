@@ -15,3 +15,74 @@ tn_status mnn_gather(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_attr a = tn_attr_int("axis", axis);
   return tn_low_done(&c, tn_low_emit(&c, "Gather", in, 2, &a, 1));
 }
+
+tn_status mnn_by_channel(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering c = tn_low_open(call, graph, node);
+  int64_t shape[TN_MAX_RANK];
+  const tn_tensor *v = tn_low_type(&c, 0);
+  const int32_t rank = tn_low_type(&c, 1)->rank > 1 ? tn_low_type(&c, 1)->rank - 1 : 1;
+  for (int32_t k = 0; k < rank; k++) shape[k] = k ? 1 : v->shape[0];
+  return tn_low_done(&c, tn_low_reshape(&c, tn_low_in(&c, 0), rank, shape));
+}
+
+/* Sizes in the file, or times what x has. */
+static int32_t stored_sizes(const tn_lowering *c, const tn_tensor *x) {
+  static const char *const names[] = {"depth", "height", "width"}, *const scales[] = {
+                                                                       "depth_scale",
+                                                                       "height_scale",
+                                                                       "width_scale"};
+  int64_t shape[TN_MAX_RANK];
+  bool is_said = true;
+  for (int32_t k = 2; k < x->rank; k++) is_said &= tn_low_int(c, names[k + 3 - x->rank], 0) > 0;
+  for (int32_t k = 0; k < x->rank; k++) {
+    shape[k] = x->shape[k];
+    if (k < 2) continue;
+    const int32_t at = k + 3 - x->rank;
+    if (is_said) shape[k] = tn_low_int(c, names[at], 0);
+    if (!is_said) shape[k] = (int64_t)((float)x->shape[k] * (float)tn_low_float(c, scales[at], 0));
+  }
+  return tn_low_ints_const(c, shape, x->rank);
+}
+
+tn_status mnn_interp(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering c = tn_low_open(call, graph, node);
+  const tn_tensor *x = tn_low_type(&c, 0), *size = tn_low_type(&c, 1);
+  const tn_node *n = tn_low_node(&c);
+  tn_attr attrs[4];
+  int32_t in[] = {tn_low_in(&c, 0), TN_NO_ID, TN_NO_ID, TN_NO_ID};
+  if (x->rank < 3 || x->rank > 5) return tn_low_unsupported(&c, "what is no image");
+  for (uint32_t k = 0; k < 4; k++) attrs[k] = *n->attrs[k]; /* as the reader wrote them */
+  if (size && size->dtype == TN_F32) {
+    if (tn_elements(size) != x->rank) return tn_low_unsupported(&c, "scales of some of its dims");
+    in[2] = tn_low_in(&c, 1);
+  } else if (size && tn_elements(size) == x->rank) {
+    in[3] = tn_low_in_i64(&c, 1);
+  } else if (size) {
+    const int32_t both[] = {tn_low_ints_const(&c, x->shape, 2), tn_low_in_i64(&c, 1)};
+    const tn_attr axis = tn_attr_int("axis", 0);
+    if (tn_elements(size) != x->rank - 2) return tn_low_unsupported(&c, "a size of other dims");
+    in[3] = tn_low_emit(&c, "Concat", both, 2, &axis, 1);
+  } else {
+    in[3] = stored_sizes(&c, x);
+  }
+  return tn_low_done(&c, tn_low_emit(&c, "Resize", in, in[3] == TN_NO_ID ? 3 : 4, attrs, 4));
+}
+
+tn_status mnn_mod(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering c = tn_low_open(call, graph, node);
+  const bool is_float = tn_low_type(&c, 0)->dtype != TN_I32;
+  const tn_attr a = tn_attr_int("fmod", is_float != (tn_low_int(&c, "floors", 0) != 0));
+  const int32_t in[] = {tn_low_in(&c, 0), tn_low_in(&c, 1)};
+  return tn_low_done(&c, tn_low_emit(&c, "Mod", in, 2, &a, 1));
+}
+
+tn_status mnn_transpose(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering c = tn_low_open(call, graph, node);
+  const tn_tensor *x = tn_low_type(&c, 0), *order = tn_low_type(&c, 1);
+  int32_t perm[TN_MAX_RANK];
+  if (order->dtype != TN_I32 || tn_elements(order) != x->rank)
+    return tn_low_unsupported(&c, "an order of other dims");
+  if (!order->data) return TN_NEEDS_DATA;
+  memcpy(perm, order->data, (size_t)x->rank * sizeof *perm);
+  return tn_low_done(&c, tn_low_transpose(&c, tn_low_in(&c, 0), x->rank, perm));
+}

@@ -129,6 +129,7 @@ static tn_status add_output(mnn_reader *r, const char *name) {
 static tn_status read_op(mnn_reader *r, const tn_flat_vector *ops, uint64_t k) {
   const tn_flat_table op = tn_flat_item(ops, k, &mnn_op_type);
   const int64_t code = tn_flat_int(&op, OP_TYPE, 4, 0);
+  r->op = op;
   r->at = op.at;
   r->name = text_of(r, tn_flat_text(&op, OP_NAME));
   r->param = tn_flat_sub(&op, OP_PARAM, &mnn_param_type);
@@ -150,9 +151,31 @@ static tn_status read_op(mnn_reader *r, const tn_flat_vector *ops, uint64_t k) {
   return mnn_const(r);
 }
 
-static tn_status read_outputs(mnn_reader *r) {
+/* What no operator reads, where the file names no outputs. */
+static tn_status find_outputs(mnn_reader *r, const tn_flat_vector *ops) {
+  tn_status s = TN_OK;
+  for (uint64_t k = 0; k < ops->n && !s; k++) {
+    const tn_flat_table op = tn_flat_item(ops, k, &mnn_op_type);
+    const tn_flat_vector in = tn_flat_vec(&op, OP_INPUTS, 4);
+    for (uint64_t j = 0; j < in.n; j++) {
+      const int64_t index = tn_flat_int_at(&in, j);
+      if (index >= 0 && (uint64_t)index < r->names.n) r->values[index].is_read = true;
+    }
+  }
+  for (uint64_t k = 0; k < r->names.n && !s; k++) {
+    const mnn_value *v = &r->values[k];
+    if (v->id == TN_NO_ID || v->is_read || v->blob.at) continue;
+    const char *name = text_of(r, tn_flat_item_text(&r->names, k));
+    s = name ? mnn_status(r) : no_memory(r);
+    if (!s) s = add_output(r, name);
+  }
+  return s ? s : mnn_status(r);
+}
+
+static tn_status read_outputs(mnn_reader *r, const tn_flat_vector *ops) {
   const tn_flat_vector list = tn_flat_vec(&r->net, NET_OUTPUTS, 4);
   tn_status s = mnn_status(r);
+  if (!s && !list.n) return find_outputs(r, ops);
   for (uint64_t k = 0; k < list.n && !s; k++) {
     const char *name = text_of(r, tn_flat_item_text(&list, k));
     s = name ? mnn_status(r) : no_memory(r);
@@ -180,12 +203,13 @@ static tn_status read_net(mnn_reader *r) {
   if (s) return s;
   r->row = NULL;
   r->at = 0;
-  return read_outputs(r);
+  return read_outputs(r, &ops);
 }
 
 tn_status mnn_read(const tn_source *source, tn_graph *g) {
   mnn_reader r = {.source = source, .api = source->host->graph, .g = g};
   r.allocator = tn_source_allocator(source);
+  r.room = (UINT64_C(64) << 20) + 16 * source->size;
   tn_arena_init(&r.arena, &r.allocator);
   const tn_status s = read_net(&r);
   tn_arena_clear(&r.arena);

@@ -81,7 +81,7 @@ int32_t mnn_ints_of(mnn_reader *r, const tn_flat_vector *v) {
 int32_t mnn_floats(mnn_reader *r, const tn_flat_vector *v, int32_t rank, const int64_t *shape) {
   const tn_tensor type = tn_tensor_make(TN_F32, rank, shape, NULL);
   const int32_t id = r->status ? TN_NO_ID : r->api->value(r->g, NULL);
-  return id < 0 ? TN_NO_ID : mnn_constant(r, id, v, &type);
+  return id < 0 ? TN_NO_ID : mnn_constant(r, id, mnn_span_of(v), &type);
 }
 int32_t mnn_wide(mnn_reader *r, uint64_t k) { return mnn_cast(r, mnn_in(r, k), TN_I64); }
 
@@ -95,7 +95,8 @@ static int32_t direct(mnn_reader *r) {
 }
 
 static mnn_make_fn *find(const char *name) {
-  static const mnn_maker *const all[] = {mnn_windows, mnn_elementwise, mnn_shapes, mnn_axes};
+  static const mnn_maker *const all[] = {mnn_windows, mnn_elementwise, mnn_shapes,
+                                         mnn_axes,    mnn_select,      mnn_recurrent};
   for (size_t k = 0; k < sizeof all / sizeof *all; k++)
     for (const mnn_maker *m = all[k]; m->op; m++)
       if (!strcmp(m->op, name)) return m->make;

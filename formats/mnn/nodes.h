@@ -14,7 +14,8 @@ typedef struct mnn_maker {
   mnn_make_fn *make;
 } mnn_maker;
 
-extern const mnn_maker mnn_windows[], mnn_elementwise[], mnn_shapes[], mnn_axes[];
+extern const mnn_maker mnn_windows[], mnn_elementwise[], mnn_shapes[], mnn_axes[], mnn_select[],
+    mnn_recurrent[];
 
 /* ---- node.c ---- */
 
@@ -42,5 +43,14 @@ int64_t mnn_param_byte(const mnn_reader *r, uint32_t field, int64_t missing);
 int32_t mnn_ints_of(mnn_reader *r, const tn_flat_vector *v);
 /* A vector of the file as a constant of this shape. */
 int32_t mnn_floats(mnn_reader *r, const tn_flat_vector *v, int32_t rank, const int64_t *shape);
+
+/* ---- weights.c ---- */
+
+/* Numbers of f32 in one dim. */
+int32_t mnn_vector(mnn_reader *r, mnn_span bytes);
+/* The weights of a convolution as numbers of this shape of four dims; its bias of n numbers,
+ * TN_NO_ID if it has none. */
+int32_t mnn_weights(mnn_reader *r, const int64_t *shape);
+int32_t mnn_bias(mnn_reader *r, int64_t n);
 
 #endif

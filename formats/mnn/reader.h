@@ -14,7 +14,14 @@
 typedef struct mnn_value {
   int32_t id;         /* of the graph; TN_NO_ID: nothing has made it */
   tn_flat_table blob; /* of a constant */
+  bool is_read;       /* by an operator; known where outputs are looked for */
 } mnn_value;
+
+/* Bytes of a file. */
+typedef struct mnn_span {
+  const uint8_t *data;
+  uint64_t size;
+} mnn_span;
 
 typedef struct mnn_reader {
   const tn_source *source;
@@ -25,8 +32,12 @@ typedef struct mnn_reader {
   tn_flat_table net;
   tn_graph *g;
   tn_flat_vector names;
-  mnn_value *values; /* as many as there are names */
+  mnn_value *values;       /* as many as there are names */
+  mnn_span beside;         /* the file of weights */
+  const char *beside_name; /* NULL: it was not opened */
+  uint64_t room;           /* bytes of weights that may still be kept otherwise than in the file */
   /* the operator that is read */
+  tn_flat_table op;
   const tn_format_op *row;
   const char *name; /* "": it has none */
   uint64_t at;
@@ -64,10 +75,18 @@ tn_status mnn_node(mnn_reader *r);
 
 /* An element type of MNN as values have it; TN_NONE: none. */
 uint32_t mnn_dtype(int64_t type);
-/* A constant of these elements of the file. */
-int32_t mnn_constant(mnn_reader *r, int32_t id, const tn_flat_vector *v, const tn_tensor *type);
+/* A constant of these elements, which lie in a file, or in the arena. */
+int32_t mnn_constant(mnn_reader *r, int32_t id, mnn_span bytes, const tn_tensor *type);
 int32_t mnn_number(mnn_reader *r, uint32_t dtype, double number);
+/* n -1: one number without dims. */
 int32_t mnn_i64s(mnn_reader *r, const int64_t *data, int64_t n);
 tn_status mnn_const(mnn_reader *r);
+
+/* ---- weights.c ---- */
+
+mnn_span mnn_span_of(const tn_flat_vector *v);
+/* Part k of what lies in the file beside the network: `list` says where it begins, and how long the
+ * parts are that follow each other. No bytes: there is no such part. */
+bool mnn_beside(mnn_reader *r, const tn_flat_vector *list, uint64_t k, mnn_span *out);
 
 #endif

@@ -9,7 +9,8 @@
 
 TYPE(net, "Net", "bizCode", "extraTensorDescribe", "extraInfo", "oplists", "outputName",
      "preferForwardType", "sourceType", "tensorName", "tensorNumber", "usage", "subgraphs");
-TYPE(op, "Op", "inputIndexes", "main_type", "main", "name", "outputIndexes", "type");
+TYPE(op, "Op", "inputIndexes", "main_type", "main", "name", "outputIndexes", "type",
+     "defaultDimentionFormat", "externalPath");
 TYPE(blob, "Blob", "dims", "dataFormat", "dataType", "uint8s", "int8s", "int32s", "int64s",
      "float32s", "strings", "external");
 

@@ -6,7 +6,7 @@
 #include "base/flat.h"
 
 enum { NET_OPS = 3, NET_OUTPUTS, NET_SOURCE = 6, NET_TENSORS, NET_SUBGRAPHS = 10 };
-enum { OP_INPUTS, OP_PARAM_KIND, OP_PARAM, OP_NAME, OP_OUTPUTS, OP_TYPE };
+enum { OP_INPUTS, OP_PARAM_KIND, OP_PARAM, OP_NAME, OP_OUTPUTS, OP_TYPE, OP_LAYOUT, OP_EXTERNAL };
 enum {
   BLOB_DIMS,
   BLOB_FORMAT,
@@ -62,7 +62,19 @@ enum {
   POOL_PADS,
   POOL_COUNT
 };
-enum { QUANT_BUFFER, QUANT_ALPHA, QUANT_TYPE };
+enum {
+  QUANT_BUFFER,
+  QUANT_ALPHA,
+  QUANT_TYPE,
+  QUANT_FACTOR = 4,
+  QUANT_LEAST = 8,
+  QUANT_READ_TYPE,
+  QUANT_HAS_INT,
+  QUANT_WIDE_SHAPE,
+  QUANT_INDEX = 13,
+  QUANT_HALF_SCALES,
+  QUANT_SCALE_TYPE
+};
 
 extern const tn_flat_type mnn_net_type, mnn_op_type, mnn_blob_type, mnn_param_type;
 

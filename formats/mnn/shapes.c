@@ -4,9 +4,13 @@
 enum { MAX_INPUTS = 1024, MAX_OUTPUTS = 64 };
 
 static int32_t shape(mnn_reader *r) {
-  if (mnn_param_byte(r, 0, 0) || mnn_param_byte(r, 2, 0))
-    return mnn_refuse(r, "a part of the shape");
-  return mnn_cast(r, mnn_emit_1(r, "Shape", mnn_in(r, 0)), TN_I32);
+  enum { HAS_START, START, HAS_END, END };
+  const bool ends = mnn_param_byte(r, HAS_END, 0);
+  const tn_attr a[] = {
+      tn_attr_int("start", mnn_param_byte(r, HAS_START, 0) ? mnn_param_int(r, START, 0) : 0),
+      tn_attr_int("end", mnn_param_int(r, END, 0))};
+  const int32_t x = mnn_in(r, 0);
+  return mnn_cast(r, mnn_emit(r, "Shape", &x, 1, a, ends ? 2 : 1), TN_I32);
 }
 static int32_t size(mnn_reader *r) {
   return mnn_cast(r, mnn_emit_1(r, "Size", mnn_in(r, 0)), TN_I32);
@@ -55,8 +59,11 @@ static int32_t transpose(mnn_reader *r, const tn_flat_vector *v) {
 }
 
 static int32_t permute(mnn_reader *r) {
-  tn_flat_vector v = tn_flat_vec(&r->param, 0, 4);
-  if (r->in.n > 1 && !mnn_ints(r, 1, &v)) return mnn_refuse(r, "an order that is no constant");
+  const bool given = r->in.n > 1;
+  tn_flat_vector v = {0};
+  const int32_t in[] = {mnn_in(r, 0), given ? mnn_in(r, 1) : TN_NO_ID};
+  if (!given) v = tn_flat_vec(&r->param, 0, 4);
+  if (given && !mnn_ints(r, 1, &v)) return mnn_emit_in(r, "mnn", "Transpose", in, 2, NULL, 0);
   return transpose(r, &v);
 }
 
@@ -205,27 +212,42 @@ static int32_t depth_space(mnn_reader *r) {
   return mnn_emit(r, r->row->name, &x, 1, a, down ? 1 : 2);
 }
 
-/* To a shape that is an input, of all dims, as networks from ONNX have it. */
+/* To a size of height and width, or a shape or scales of all dims: an input, or in the file. */
 static int32_t interp(mnn_reader *r) {
-  enum { TYPE = 4, ALIGN, HALF, MODE = 10, OF_ONNX = 3, N_MODES = 5 };
+  enum {
+    WIDTH_SCALE,
+    HEIGHT_SCALE,
+    WIDTH,
+    HEIGHT,
+    TYPE,
+    ALIGN,
+    HALF,
+    CUBIC = 9,
+    MODE,
+    DEPTH_SCALE
+  };
+  enum { DEPTH = 12, N_MODES = 5, NEAREST = 1, LINEAR, CUBES, ROUNDED };
   static const char *const modes[N_MODES] = {"asymmetric", "align_corners", "half_pixel",
-                                             "pytorch_half_pixel", "asymmetric"};
+                                             "pytorch_half_pixel", "asymmetric"},
+                           *const kinds[] = {NULL, "nearest", "linear", "cubic", "nearest"};
   const int64_t how = mnn_param_int(r, TYPE, 0);
   int64_t mode = mnn_param_byte(r, MODE, 0);
-  if (r->in.n != 2 || tn_flat_int(&r->net, NET_SOURCE, 1, 0) != OF_ONNX)
-    return mnn_refuse(r, "a size that is no input, or only of height and width");
-  if (how < 1 || how > 2 || mode < 0 || mode >= N_MODES) return mnn_refuse(r, "this way to resize");
-  if (!mode) mode = mnn_param_byte(r, ALIGN, 0) ? 1 : mnn_param_byte(r, HALF, 0) ? 2 : 0;
-  const int32_t given = mnn_in(r, 1);
-  if (given == TN_NO_ID) return TN_NO_ID;
-  const tn_flat_table blob = r->values[tn_flat_int_at(&r->in, 1)].blob;
-  const bool is_scale = blob.at && tn_flat_int(&blob, BLOB_TYPE, 4, 1) == 1;
-  const int32_t size = is_scale ? given : mnn_cast(r, given, TN_I64);
-  const int32_t in[] = {mnn_in(r, 0), TN_NO_ID, is_scale ? size : TN_NO_ID, size};
-  const tn_attr a[] = {tn_attr_str("mode", how == 1 ? "nearest" : "linear"),
-                       tn_attr_str("nearest_mode", "floor"),
-                       tn_attr_str("coordinate_transformation_mode", modes[mode])};
-  return mnn_emit(r, "Resize", in, is_scale ? 3 : 4, a, 3);
+  if (how < NEAREST || how > ROUNDED || mode < 0 || mode >= N_MODES)
+    return mnn_refuse(r, "this way to resize");
+  const bool half = mnn_param_byte(r, HALF, 0) && how != NEAREST;
+  if (!mode) mode = half ? 2 : mnn_param_byte(r, ALIGN, 0) ? 1 : 0;
+  const tn_attr a[] = {tn_attr_str("mode", kinds[how]),
+                       tn_attr_str("nearest_mode", how == NEAREST ? "floor" : "round_prefer_floor"),
+                       tn_attr_str("coordinate_transformation_mode", modes[mode]),
+                       tn_attr_float("cubic_coeff_a", tn_flat_float(&r->param, CUBIC, -0.75)),
+                       tn_attr_int("depth", mnn_param_int(r, DEPTH, 0)),
+                       tn_attr_int("height", mnn_param_int(r, HEIGHT, 0)),
+                       tn_attr_int("width", mnn_param_int(r, WIDTH, 0)),
+                       tn_attr_float("depth_scale", tn_flat_float(&r->param, DEPTH_SCALE, 0)),
+                       tn_attr_float("height_scale", tn_flat_float(&r->param, HEIGHT_SCALE, 0)),
+                       tn_attr_float("width_scale", tn_flat_float(&r->param, WIDTH_SCALE, 0))};
+  const int32_t in[] = {mnn_in(r, 0), r->in.n > 1 ? mnn_in(r, 1) : TN_NO_ID};
+  return mnn_emit_in(r, "mnn", "Interp", in, r->in.n > 1 ? 2 : 1, a, 10);
 }
 
 const mnn_maker mnn_shapes[] = {{"BroadcastTo", with_shape},
@@ -238,6 +260,7 @@ const mnn_maker mnn_shapes[] = {{"BroadcastTo", with_shape},
                                 {"Gather", gather},
                                 {"GatherV2", gather},
                                 {"Interp", interp},
+                                {"Interp3D", interp},
                                 {"Pack", concat},
                                 {"Padding", pad},
                                 {"Permute", permute},

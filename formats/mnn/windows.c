@@ -14,7 +14,7 @@ static bool window_pads(mnn_reader *r, window *w, const tn_flat_vector *pads, in
                         int64_t mode) {
   for (uint64_t k = 0; k < 4 && mode == PAD_VALUES; k++)
     w->pads[k] = pads->n == 4 ? tn_flat_int_at(pads, k) : k % 2 ? x : y;
-  bool ok = !(pads->n && pads->n != 4);
+  bool ok = mode != PAD_VALUES || !pads->n || pads->n == 4;
   for (int k = 0; k < 4; k++) ok &= w->pads[k] >= 0 && w->pads[k] < 1 << 24;
   for (int k = 0; k < 2; k++)
     ok &= w->kernel[k] > 0 && w->kernel[k] < 1 << 24 && w->strides[k] > 0 && w->dilations[k] > 0;
@@ -34,29 +34,9 @@ static int32_t activated(mnn_reader *r, const tn_flat_table *common, int32_t x) 
   return tn_flat_int(common, COMMON_RELU, 1, 0) ? mnn_emit_1(r, "Relu", x) : x;
 }
 
-static int32_t half_weights(mnn_reader *r, const tn_flat_table *quant, const int64_t *shape) {
-  enum { HALF = 3 };
-  if (tn_flat_int(quant, QUANT_TYPE, 4, 0) != HALF)
-    return mnn_refuse(r, "weights that are compressed to integers");
-  const tn_flat_vector bytes = tn_flat_vec(quant, QUANT_BUFFER, 1);
-  const tn_tensor type = tn_tensor_make(TN_F16, 4, shape, NULL);
-  const int32_t id = r->status ? TN_NO_ID : r->api->value(r->g, NULL);
-  if (id < 0) return TN_NO_ID;
-  return mnn_cast(r, mnn_constant(r, id, &bytes, &type), TN_F32);
-}
-
-static int32_t weights(mnn_reader *r, const tn_flat_vector *w, const int64_t *shape) {
-  const tn_flat_table quant = tn_flat_sub(&r->param, CONV_QUANT, &mnn_param_type);
-  if (tn_flat_has(&r->param, CONV_EXTERNAL) && !w->n && !quant.at)
-    return mnn_refuse(r, "weights in another file");
-  if (tn_flat_has(&r->param, CONV_SPARSE)) return mnn_refuse(r, "sparse weights");
-  return quant.at ? half_weights(r, &quant, shape) : mnn_floats(r, w, 4, shape);
-}
-
 static int32_t convolution(mnn_reader *r) {
   const tn_flat_table c = tn_flat_sub(&r->param, CONV_COMMON, &mnn_param_type);
   const tn_flat_vector w = tn_flat_vec(&r->param, CONV_WEIGHT, 4),
-                       b = tn_flat_vec(&r->param, CONV_BIAS, 4),
                        pads = tn_flat_vec(&c, COMMON_PADS, 4);
   const bool turned = !strncmp(r->row->name, "Deconvolution", 13),
              by_channel = strstr(r->row->name, "Depthwise");
@@ -77,19 +57,24 @@ static int32_t convolution(mnn_reader *r) {
     return mnn_invalid(r, "its counts of channels and groups do not fit each other");
   if (in < 1) in = (int64_t)w.n / per * group;
   if (in < 1 || in % group) return mnn_invalid(r, "its channels do not fit its groups");
-  if (turned && (tn_flat_vec(&c, COMMON_OUT_PADS, 4).n || tn_flat_int(&c, COMMON_PAD_MODE, 1, 0)))
-    return mnn_refuse(r, "padding of outputs");
+  const tn_flat_vector more = tn_flat_vec(&c, COMMON_OUT_PADS, 4);
+  const int64_t extra[] = {more.n == 2 ? tn_flat_int_at(&more, 0) : 0,
+                           more.n == 2 ? tn_flat_int_at(&more, 1) : 0};
+  if (turned && ((more.n && more.n != 2) || tn_flat_int(&c, COMMON_PAD_MODE, 1, 0) ||
+                 tn_flat_int(&c, COMMON_HAS_SHAPE, 1, 0)))
+    return mnn_refuse(r, "padding of outputs by a mode or shape");
   const int64_t shape[] = {turned ? in : out, turned ? out / group : in / group, a.kernel[0],
                            a.kernel[1]};
   a.attrs[a.n++] = tn_attr_ints("dilations", (tn_ints){a.dilations, 2});
   a.attrs[a.n++] = tn_attr_int("group", group);
-  const bool computed = r->in.n > 1, biased = computed ? r->in.n > 2 : b.n != 0;
-  const int32_t inputs[] = {mnn_in(r, 0), computed ? mnn_in(r, 1) : weights(r, &w, shape),
-                            !biased    ? TN_NO_ID
-                            : computed ? mnn_in(r, 2)
-                                       : mnn_floats(r, &b, 1, &out)};
+  if (more.n) a.attrs[a.n++] = tn_attr_ints("output_padding", (tn_ints){extra, 2});
+  const bool computed = r->in.n > 1;
+  const int32_t inputs[] = {mnn_in(r, 0), computed ? mnn_in(r, 1) : mnn_weights(r, shape),
+                            !computed     ? mnn_bias(r, out)
+                            : r->in.n > 2 ? mnn_in(r, 2)
+                                          : TN_NO_ID};
   const char *op = turned ? "ConvTranspose" : "Conv";
-  return activated(r, &c, mnn_emit(r, op, inputs, biased ? 3 : 2, a.attrs, a.n));
+  return activated(r, &c, mnn_emit(r, op, inputs, inputs[2] == TN_NO_ID ? 2 : 3, a.attrs, a.n));
 }
 
 static int32_t pooling(mnn_reader *r) {

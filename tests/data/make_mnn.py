@@ -77,6 +77,52 @@ def shapes():
     return model(nodes, weights, [2, 3, 4], ["y", "z"])
 
 
+def select():
+    """What chooses, counts and spreads elements, and what is resized."""
+    two = helper.make_node("TopK", ["x", "two"], ["most", "where"], name="top", axis=3)
+    nodes = [
+        two,
+        node("Cast", "where", "places", to=TensorProto.FLOAT),
+        node("GatherElements", "x picks", "picked", axis=1),
+        node("GatherND", "x corners", "corner"),
+        node("ScatterND", "x corners ones", "put"),
+        node("CumSum", "put axis3", "sums", reverse=1),
+        node("Mul", "sums slope", "scaled"),
+        node("Resize", "x roi scales", "wide", mode="linear"),
+        node("Resize", "x roi roi shape", "near", mode="nearest", nearest_mode="floor",
+             coordinate_transformation_mode="asymmetric"),
+        node("Selu", "x", "selu"),
+        node("LRN", "selu", "local", size=3, alpha=0.5),
+        node("PRelu", "local slope", "leaky"),
+        node("OneHot", "which four onoff", "hot", axis=-1),
+        node("ConvTranspose", "x w b", "turned", strides=[2, 2], pads=[1, 1, 1, 1],
+             output_padding=[1, 1]),
+    ]
+    weights = [numbers("two", 2), numbers("axis3", 3), numbers("shape", 1, 2, 7, 3)]
+    weights += [numpy_helper.from_array(rng.integers(0, 2, (1, 1, 4, 6)), "picks")]
+    weights += [numpy_helper.from_array(np.array([[0, 1, 2, 3], [0, 0, 0, 0]]), "corners")]
+    weights += [numpy_helper.from_array(np.ones(2, np.float32), "ones"), numbers("which", 1, 3)]
+    weights += [numpy_helper.from_array(np.array([], np.float32), "roi"), numbers("four", 4)]
+    weights += [numpy_helper.from_array(np.array([1, 1, 2, 1.5], np.float32), "scales")]
+    weights += [numpy_helper.from_array(np.array([-1, 2], np.float32), "onoff")]
+    weights += [weight("slope", 2, 1, 1), weight("w", 2, 3, 3, 3), weight("b", 3)]
+    outputs = "corner hot leaky most near picked places scaled turned wide".split()
+    return model(nodes, weights, [1, 2, 4, 6], outputs)
+
+
+def recurrent():
+    """A layer forward, one in both directions with a first state."""
+    lstm = helper.make_node(
+        "LSTM", ["x", "w", "r", "b"], ["y", "", "z"], name="lstm", hidden_size=5
+    )
+    both = helper.make_node("RNN", ["x", "w2", "r2", "b2", "", "h2"], ["a", "h"], name="both",
+                            hidden_size=2, direction="bidirectional")
+    weights = [weight("w", 1, 20, 3), weight("r", 1, 20, 5), weight("b", 1, 40)]
+    weights += [weight("w2", 2, 2, 3), weight("r2", 2, 2, 2), weight("b2", 2, 4)]
+    weights += [weight("h2", 2, 2, 2)]
+    return model([lstm, both], weights, [4, 2, 3], ["a", "h", "y", "z"])
+
+
 def write(folder, name, network, *options):
     case = folder / name
     (case / "ref").mkdir(parents=True, exist_ok=True)
@@ -113,7 +159,13 @@ def main():
     folder = pathlib.Path(sys.argv[1])
     write(folder, "net", net())
     write(folder, "shapes", shapes())
+    write(folder, "select", select())
+    write(folder, "recurrent", recurrent(), "--useOriginRNNImpl")
     write(folder, "half", net(), "--fp16")
+    write(folder, "codes8", net(), "--weightQuantBits", "8")
+    write(folder, "codes3", net(), "--weightQuantBits", "3")
+    write(folder, "groups4", net(), "--weightQuantBits", "4", "--weightQuantBlock", "32")
+    write(folder, "beside", net(), "--saveExternalData", "--weightQuantBits", "8")
 
 
 if __name__ == "__main__":
