@@ -207,8 +207,21 @@ static int fill(PyObject *module) {
   return PyModule_AddStringConstant(module, "__version__", tn_version());
 }
 
+/* The types of this module, NumPy's table and operators written in Python know one interpreter. */
+static bool is_main_interpreter(void) {
+  if (PyInterpreterState_GetID(PyInterpreterState_Get()) == 0) return true;
+  PyErr_SetString(PyExc_ImportError,
+                  "tenon does not run in a subinterpreter, only in the main interpreter of a "
+                  "process: use threads or processes (mod_wsgi: WSGIApplicationGroup %{GLOBAL})");
+  return false;
+}
+
 PyMODINIT_FUNC PyInit__tenon(void);
 PyMODINIT_FUNC PyInit__tenon(void) {
+  if (!is_main_interpreter()) return NULL;
+  PyObject *numpy = PyImport_ImportModule("numpy"); /* says what is wrong with it */
+  if (!numpy) return NULL;
+  Py_DECREF(numpy);
   import_array();
   PyObject *module = PyModule_Create(&definition);
   if (!module) return NULL;

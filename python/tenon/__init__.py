@@ -5,8 +5,6 @@ model = tenon.load("model.onnx")
 y = model(x)
 """
 
-import numpy as _numpy  # the module _tenon needs it
-
 from ._tenon import Session, __version__, from_dlpack
 from ._custom import CustomOp, op
 from ._errors import (

@@ -1,5 +1,8 @@
 """What scripts get wrong is an exception that names the argument; nothing is answered that is not so."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -116,3 +119,29 @@ def test_functions_that_run_models(image):
     session.set_input("x", x)
     with pytest.raises(tenon.Error, match="in use by another thread"):
         session.run()
+
+
+INSIDE = """
+try:
+    import tenon
+    print("imported", flush=True)
+except ImportError as error:
+    print("refused", "interpreter" in str(error), flush=True)
+"""
+
+
+@pytest.mark.parametrize("first", ["", "import tenon"])
+def test_subinterpreters_are_refused(first):
+    """By Tenon or, before it, by CPython; the main interpreter goes on."""
+    run = f"""
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+{first}
+(getattr(interpreters, "exec", None) or interpreters.run_string)(interpreters.create(), {INSIDE!r})
+import tenon
+print(tenon.ops.Relu([-1.0, 2.0]).tolist())
+"""
+    done = subprocess.run([sys.executable, "-c", run], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "refused True\n[0.0, 2.0]\n", done.stderr

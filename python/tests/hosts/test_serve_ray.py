@@ -71,6 +71,7 @@ def test_batches_survive_a_worker(ray, model, tmp_path):
 def test_deployment(ray, model):
     serve = pytest.importorskip("ray.serve")
     path, w = model
+    serve.start(proxy_location="Disabled")  # it is called by its handle, not by HTTP
     app = serve.deployment(num_replicas=2)(tenon.serve.Predictor).bind(path)
     handle = serve.run(app, name="product", route_prefix=None)
     x = np.ones((1, serving.WIDTH), np.float32)
