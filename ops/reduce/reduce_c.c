@@ -23,22 +23,27 @@ tn_status reduce_plan(const tn_call *call, tn_kernel_plan *out) {
   return TN_OK;
 }
 
-/* One reduction of one type: a row of outputs; one output; SIDE of few neighbours each. */
-typedef struct reducer {
+/* How terms of one type become sums, products or whatever it is: a row of outputs; one output; SIDE
+ * of few neighbours each. */
+typedef struct folder {
   size_t bytes; /* of an element */
   void (*row)(const reduction *r, const void *x, void *y, int64_t row);
-  void (*one)(const reduction *r, const runs *u, const void *x, void *y);
+  void (*one)(const runs *u, const void *x, void *y);
   void (*side)(const reduction *r, const runs *u, const void *x, int64_t first, void *y);
-} reducer;
+} folder;
 
-static tn_status reduce_run(const tn_call *call, int64_t begin, int64_t end, const reducer *f) {
+/* What becomes of n of these, of so many terms each. */
+typedef void (*finish_fn)(void *y, int64_t n, int64_t terms);
+
+static tn_status reduce_run(const tn_call *call, int64_t begin, int64_t end, const folder *f,
+                            finish_fn finish) {
   reduction r;
   tn_status s = reduction_make(call, &r);
   if (s) return s;
   const runs u = runs_of(&r.summed);
   const char *x = call->inputs[0]->data;
-  char *y = call->outputs[0]->data;
   const int64_t row = r.inner_kept ? r.kept.dims[r.kept.rank - 1] : 1, bytes = (int64_t)f->bytes;
+  char *y = (char *)call->outputs[0]->data;
   int64_t item = begin;
   for (; !r.inner_kept && u.length < PARTS && item + SIDE <= end; item += SIDE)
     f->side(&r, &u, x, item, y + item * bytes);
@@ -48,135 +53,136 @@ static tn_status reduce_run(const tn_call *call, int64_t begin, int64_t end, con
     if (r.inner_kept)
       f->row(&r, from, to, row);
     else
-      f->one(&r, &u, from, to);
+      f->one(&u, from, to);
   }
+  if (finish) finish(y + begin * row * bytes, (end - begin) * row, r.summed.size);
   return TN_OK;
 }
 
-#define REDUCE(name, T, ACC, START, STEP, JOIN, DONE)                                          \
+#define FOLD(name, T, START, STEP, JOIN)                                                       \
   static void name##_row(const reduction *r, const void *in, void *out, int64_t row) {         \
-    const ACC n = (ACC)r->summed.size;                                                         \
     T *restrict y = out;                                                                       \
-    (void)n;                                                                                   \
-    for (int64_t j = 0; j < row; j++) y[j] = (T)(START);                                       \
+    for (int64_t j = 0; j < row; j++) y[j] = START;                                            \
     for (int64_t k = 0; k < r->summed.size; k++) {                                             \
       const T *restrict from = (const T *)in + walk_at(&r->summed, k);                         \
       for (int64_t j = 0; j < row; j++) {                                                      \
-        ACC a = (ACC)y[j], v = (ACC)from[j];                                                   \
+        T a = y[j], v = from[j];                                                               \
         STEP;                                                                                  \
-        y[j] = (T)a;                                                                           \
+        y[j] = a;                                                                              \
       }                                                                                        \
     }                                                                                          \
-    for (int64_t j = 0; j < row; j++) {                                                        \
-      ACC a = (ACC)y[j];                                                                       \
-      y[j] = (T)(DONE);                                                                        \
-    }                                                                                          \
   }                                                                                            \
-  static void name##_parts(const T *x, ACC *part) {                                            \
+  static void name##_parts(const T *x, T *part) {                                              \
     TN_IVDEP for (int p = 0; p < PARTS; p++) {                                                 \
-      const ACC v = (ACC)x[p];                                                                 \
-      ACC a = part[p];                                                                         \
+      const T v = x[p];                                                                        \
+      T a = part[p];                                                                           \
       STEP;                                                                                    \
       part[p] = a;                                                                             \
     }                                                                                          \
   }                                                                                            \
-  static void name##_one(const reduction *r, const runs *u, const void *in, void *out) {       \
-    const ACC n = (ACC)r->summed.size;                                                         \
+  static void name##_one(const runs *u, const void *in, void *out) {                           \
     const bool in_parts = u->length >= PARTS;                                                  \
-    ACC part[PARTS], a = START;                                                                \
-    (void)n;                                                                                   \
+    T part[PARTS], a = START;                                                                  \
     for (int p = 0; p < PARTS && in_parts; p++) part[p] = START;                               \
     for (int64_t k = 0; k < u->n; k++) {                                                       \
       const T *from = (const T *)in + walk_offset(&u->outer, k);                               \
       int64_t j = 0;                                                                           \
       for (; j + PARTS <= u->length; j += PARTS) name##_parts(from + j, part);                 \
       for (; j < u->length; j++) {                                                             \
-        const ACC v = (ACC)from[j];                                                            \
+        const T v = from[j];                                                                   \
         STEP;                                                                                  \
       }                                                                                        \
     }                                                                                          \
     for (int half = PARTS / 2; half >= 8 && in_parts; half /= 2)                               \
       for (int p = 0; p < half; p++) part[p] = JOIN(part[p + half], part[p]);                  \
     for (int p = 0; p < 8 && in_parts; p++) a = JOIN(part[p], a);                              \
-    *(T *)out = (T)(DONE);                                                                     \
+    *(T *)out = a;                                                                             \
   }                                                                                            \
   static void name##_side(const reduction *r, const runs *u, const void *in, int64_t first,    \
                           void *out) {                                                         \
-    const ACC n = (ACC)r->summed.size;                                                         \
     const T *from[SIDE];                                                                       \
-    ACC part[SIDE];                                                                            \
-    (void)n;                                                                                   \
+    T part[SIDE];                                                                              \
     for (int p = 0; p < SIDE; p++) from[p] = (const T *)in + walk_offset(&r->kept, first + p); \
     for (int p = 0; p < SIDE; p++) part[p] = START;                                            \
     for (int64_t k = 0; k < u->n; k++) {                                                       \
       const int64_t at = walk_offset(&u->outer, k);                                            \
       for (int64_t j = at; j < at + u->length; j++) {                                          \
         for (int p = 0; p < SIDE; p++) {                                                       \
-          const ACC v = (ACC)from[p][j];                                                       \
-          ACC a = part[p];                                                                     \
+          const T v = from[p][j];                                                              \
+          T a = part[p];                                                                       \
           STEP;                                                                                \
           part[p] = a;                                                                         \
         }                                                                                      \
       }                                                                                        \
     }                                                                                          \
-    for (int p = 0; p < SIDE; p++) {                                                           \
-      const ACC a = part[p];                                                                   \
-      ((T *)out)[p] = (T)(DONE);                                                               \
-    }                                                                                          \
+    for (int p = 0; p < SIDE; p++) ((T *)out)[p] = part[p];                                    \
   }                                                                                            \
-  tn_status name(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,              \
-                 uint32_t worker) {                                                            \
-    static const reducer f = {sizeof(T), name##_row, name##_one, name##_side};                 \
-    (void)stage, (void)worker;                                                                 \
-    return reduce_run(call, begin, end, &f);                                                   \
+  static const folder name = {sizeof(T), name##_row, name##_one, name##_side};
+
+#define REDUCE(name, fold, finish)                                                \
+  tn_status name(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, \
+                 uint32_t worker) {                                               \
+    (void)stage, (void)worker;                                                    \
+    return reduce_run(call, begin, end, &fold, finish);                           \
+  }
+
+/* y[j] becomes DONE(y[j], number of terms). */
+#define FINISH(name, T, DONE)                                    \
+  static void name(void *out, int64_t n, int64_t terms) {        \
+    T *y = out;                                                  \
+    (void)terms;                                                 \
+    for (int64_t j = 0; j < n; j++) y[j] = DONE(y[j], (T)terms); \
   }
 
 #define ADD(a, b) ((a) + (b))
 #define MUL(a, b) ((a) * (b))
 
-#define DIVIDE_FLOAT(a, n) ((a) / (n))
-#define DIVIDE_INT(a, n) ((n) ? (a) / (n) : 0) /* the mean of nothing */
-
-/* Joining the partial sums of a mean: signed integers wrap, too. */
-#define ADD_f32 ADD
-#define ADD_f64 ADD
-#define ADD_i32(a, b) ((int32_t)((uint32_t)(a) + (uint32_t)(b)))
-#define ADD_i64(a, b) ((int64_t)((uint64_t)(a) + (uint64_t)(b)))
-#define ADD_u32 ADD
-#define ADD_u64 ADD
-
 /* Sums and products; integers in unsigned arithmetic of their width, whether they have a sign or
  * not. */
-#define SUMS(type, U)                                     \
-  REDUCE(reduce_sum_##type##_c, U, U, 0, a += v, ADD, a)  \
-  REDUCE(reduce_prod_##type##_c, U, U, 1, a *= v, MUL, a) \
-  REDUCE(reduce_sum_square_##type##_c, U, U, 0, a += v * v, ADD, a)
+#define SUMS(type, T)                     \
+  FOLD(total_##type, T, 0, a += v, ADD)   \
+  FOLD(product_##type, T, 1, a *= v, MUL) \
+  FOLD(squares_##type, T, 0, a += v * v, ADD)
 SUMS(f32, float)
 SUMS(f64, double)
-SUMS(i32, uint32_t)
-SUMS(i64, uint64_t)
+SUMS(u32, uint32_t)
+SUMS(u64, uint64_t)
 
-#define MEAN(type, T, U, DIVIDE) \
-  REDUCE(reduce_mean_##type##_c, T, T, 0, a = (T)((U)a + (U)v), ADD_##type, DIVIDE(a, n))
-MEAN(f32, float, float, DIVIDE_FLOAT)
-MEAN(f64, double, double, DIVIDE_FLOAT)
-MEAN(i32, int32_t, uint32_t, DIVIDE_INT)
-MEAN(i64, int64_t, uint64_t, DIVIDE_INT)
-MEAN(u32, uint32_t, uint32_t, DIVIDE_INT)
-MEAN(u64, uint64_t, uint64_t, DIVIDE_INT)
+#define SUM_KERNELS(type, of)                        \
+  REDUCE(reduce_sum_##type##_c, total_##of, NULL)    \
+  REDUCE(reduce_prod_##type##_c, product_##of, NULL) \
+  REDUCE(reduce_sum_square_##type##_c, squares_##of, NULL)
+SUM_KERNELS(f32, f32)
+SUM_KERNELS(f64, f64)
+SUM_KERNELS(i32, u32)
+SUM_KERNELS(i64, u64)
+
+#define DIVIDE_FLOAT(a, n) ((a) / (n))
+#define DIVIDE_INT(a, n) ((n) ? (a) / (n) : 0) /* the mean of nothing */
+#define MEAN(type, T, of, DIVIDE)  \
+  FINISH(divide_##type, T, DIVIDE) \
+  REDUCE(reduce_mean_##type##_c, total_##of, divide_##type)
+MEAN(f32, float, f32, DIVIDE_FLOAT)
+MEAN(f64, double, f64, DIVIDE_FLOAT)
+MEAN(i32, int32_t, u32, DIVIDE_INT)
+MEAN(i64, int64_t, u64, DIVIDE_INT)
+MEAN(u32, uint32_t, u32, DIVIDE_INT)
+MEAN(u64, uint64_t, u64, DIVIDE_INT)
 
 /* NaN wins. In two steps, so that only NaN needs a branch. */
-#define EXTREMES(type, T, LOWEST, HIGHEST)                                         \
-  static inline T max_##type(T v, T a) {                                           \
-    const T larger = v > a ? v : a;                                                \
-    return v == v ? larger : v;                                                    \
-  }                                                                                \
-  static inline T min_##type(T v, T a) {                                           \
-    const T smaller = v < a ? v : a;                                               \
-    return v == v ? smaller : v;                                                   \
-  }                                                                                \
-  REDUCE(reduce_max_##type##_c, T, T, LOWEST, a = max_##type(v, a), max_##type, a) \
-  REDUCE(reduce_min_##type##_c, T, T, HIGHEST, a = min_##type(v, a), min_##type, a)
+#define EXTREMES(type, T, LOWEST, HIGHEST)                         \
+  static inline T max_##type(T v, T a) {                           \
+    const T larger = v > a ? v : a;                                \
+    return v == v ? larger : v;                                    \
+  }                                                                \
+  static inline T min_##type(T v, T a) {                           \
+    const T smaller = v < a ? v : a;                               \
+    return v == v ? smaller : v;                                   \
+  }                                                                \
+  FOLD(most_##type, T, LOWEST, a = max_##type(v, a), max_##type)   \
+  FOLD(least_##type, T, HIGHEST, a = min_##type(v, a), min_##type) \
+  REDUCE(reduce_max_##type##_c, most_##type, NULL)                 \
+  REDUCE(reduce_min_##type##_c, least_##type, NULL)
 EXTREMES(f32, float, -INFINITY, INFINITY)
 EXTREMES(f64, double, -(double)INFINITY, (double)INFINITY)
 EXTREMES(i8, int8_t, INT8_MIN, INT8_MAX)
@@ -185,17 +191,25 @@ EXTREMES(i64, int64_t, INT64_MIN, INT64_MAX)
 EXTREMES(u8, uint8_t, 0, UINT8_MAX) /* maxima of bool, too */
 EXTREMES(u32, uint32_t, 0, UINT32_MAX)
 EXTREMES(u64, uint64_t, 0, UINT64_MAX)
-/* Of nothing: true. */
-REDUCE(reduce_min_bool_c, uint8_t, uint8_t, 1, a = min_u8(v, a), min_u8, a)
+#define TRUE_AT_MOST(a, n) min_u8(a, 1) /* of nothing: true */
+FINISH(finish_bool, uint8_t, TRUE_AT_MOST)
+REDUCE(reduce_min_bool_c, least_u8, finish_bool)
 
 /* Norms and logarithms: integers are computed in f64. Rows would round between steps, so integers
  * use f64 outputs' room: they always go one by one (see NORMS_INT). */
-#define NORMS(type, T, ABS, SQRT, LOG)                            \
-  REDUCE(reduce_l1_##type##_c, T, T, 0, a += ABS(v), ADD, a)      \
-  REDUCE(reduce_l2_##type##_c, T, T, 0, a += v * v, ADD, SQRT(a)) \
-  REDUCE(reduce_log_sum_##type##_c, T, T, 0, a += v, ADD, LOG(a))
-NORMS(f32, float, fabsf, sqrtf, logf)
-NORMS(f64, double, fabs, sqrt, log)
+#define NORMS(type, T, ABS, SQRT, LOG)                      \
+  FOLD(sizes_##type, T, 0, a += ABS(v), ADD)                \
+  FINISH(root_##type, T, SQRT)                              \
+  FINISH(log_##type, T, LOG)                                \
+  REDUCE(reduce_l1_##type##_c, sizes_##type, NULL)          \
+  REDUCE(reduce_l2_##type##_c, squares_##type, root_##type) \
+  REDUCE(reduce_log_sum_##type##_c, total_##type, log_##type)
+#define SQRT_f32(a, n) sqrtf(a)
+#define SQRT_f64(a, n) sqrt(a)
+#define LOG_f32(a, n) logf(a)
+#define LOG_f64(a, n) log(a)
+NORMS(f32, float, fabsf, SQRT_f32, LOG_f32)
+NORMS(f64, double, fabs, SQRT_f64, LOG_f64)
 
 /* One output at a time, in f64, whatever the order of dims. */
 typedef struct outputs {

@@ -33,7 +33,7 @@ tn_status TN_SIMD_NAME(reduce_log_sum_exp_plan)(const tn_call *call, tn_kernel_p
 /* What becomes of a folded value. */
 typedef enum done { DONE_SAME, DONE_MEAN, DONE_ROOT, DONE_LOG } done;
 
-FOLD_INLINE float finish_one(done d, double v, int64_t n) {
+static float finish_one(done d, double v, int64_t n) {
   switch (d) {
     case DONE_MEAN: return (float)(v / (double)n);
     case DONE_ROOT: return (float)sqrt(v);
@@ -44,10 +44,10 @@ FOLD_INLINE float finish_one(done d, double v, int64_t n) {
 
 /* The first `columns` of v; n: terms of each. */
 FOLD_INLINE void finish_columns(done d, float *v, int columns, int64_t n) {
-  TN_IVDEP for (int k = 0; k < columns; k++) switch (d) {
-    case DONE_MEAN: v[k] /= (float)n; break;
-    case DONE_ROOT: v[k] = sqrtf(v[k]); break;
-    case DONE_LOG: v[k] = tn_log_f32(v[k]); break;
+  switch (d) {
+    case DONE_MEAN: TN_IVDEP for (int k = 0; k < columns; k++) v[k] /= (float)n; break;
+    case DONE_ROOT: TN_IVDEP for (int k = 0; k < columns; k++) v[k] = sqrtf(v[k]); break;
+    case DONE_LOG: TN_IVDEP for (int k = 0; k < columns; k++) v[k] = tn_log_f32(v[k]); break;
     default: break;
   }
 }
@@ -93,23 +93,35 @@ FOLD_INLINE void reduce_columns(fold_op op, done d, const reduction *r, const ru
   }
 }
 
+/* One for each way to fold; what becomes of the values is decided when it runs. */
+#define REDUCE_BY(op)                                                                     \
+  static tn_status reduce_##op(const tn_call *call, int64_t begin, int64_t end, done d) { \
+    reduction r;                                                                          \
+    tn_status s = reduction_make(call, &r);                                               \
+    if (s) return s;                                                                      \
+    const runs u = runs_of(&r.summed);                                                    \
+    const float *x = call->inputs[0]->data;                                               \
+    float *y = call->outputs[0]->data;                                                    \
+    if (r.inner_kept)                                                                     \
+      reduce_columns(op, d, &r, &u, x, begin, end, y);                                    \
+    else if (r.summed.size <= CHUNK)                                                      \
+      reduce_short(op, d, &r, &u, x, begin, end, y);                                      \
+    else                                                                                  \
+      reduce_long(op, d, &r, &u, x, begin, end, y);                                       \
+    return TN_OK;                                                                         \
+  }
+REDUCE_BY(FOLD_SUM)
+REDUCE_BY(FOLD_PROD)
+REDUCE_BY(FOLD_MAX)
+REDUCE_BY(FOLD_MIN)
+REDUCE_BY(FOLD_ABS)
+REDUCE_BY(FOLD_SQUARE)
+
 #define REDUCE(name, op, d)                                                                     \
   tn_status TN_SIMD_NAME(name)(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, \
                                uint32_t worker) {                                               \
     (void)stage, (void)worker;                                                                  \
-    reduction r;                                                                                \
-    tn_status s = reduction_make(call, &r);                                                     \
-    if (s) return s;                                                                            \
-    const runs u = runs_of(&r.summed);                                                          \
-    const float *x = call->inputs[0]->data;                                                     \
-    float *y = call->outputs[0]->data;                                                          \
-    if (r.inner_kept)                                                                           \
-      reduce_columns(op, d, &r, &u, x, begin, end, y);                                          \
-    else if (r.summed.size <= CHUNK)                                                            \
-      reduce_short(op, d, &r, &u, x, begin, end, y);                                            \
-    else                                                                                        \
-      reduce_long(op, d, &r, &u, x, begin, end, y);                                             \
-    return TN_OK;                                                                               \
+    return reduce_##op(call, begin, end, d);                                                    \
   }
 REDUCE(reduce_sum_f32, FOLD_SUM, DONE_SAME)
 REDUCE(reduce_mean_f32, FOLD_SUM, DONE_MEAN)
