@@ -1,11 +1,11 @@
-/* Operators that take graphs: cond, while_loop, and those that only wrap one. */
+/* Operators that take graphs: cond, while_loop, scan, map, and those that only wrap one. */
 #include <stdio.h>
 #include <string.h>
 
 #include "reader.h"
 #include "tenon/kit/lower.h"
 
-enum { MOST = 256, MOST_DEPTH = 32 };
+enum { MOST = 256, MOST_DEPTH = 32, MOST_LISTS = 4 };
 
 typedef struct call {
   pt2_scope *s;
@@ -15,6 +15,7 @@ typedef struct call {
   uint32_t n_graphs;
   aten_arg args[MOST]; /* what is no graph, lists taken apart */
   uint32_t n_args;
+  uint32_t ends[MOST_LISTS], n_ends; /* of args, behind each operand that is no graph */
   const char *outputs[MOST];
   uint32_t n_outputs;
 } call;
@@ -44,6 +45,7 @@ static tn_status read_call(call *c) {
     }
     s = pt2_arg(c->s, json_get(in, "arg"), &a);
     if (!s) s = add_arg(c, &a);
+    if (!s && c->n_ends < MOST_LISTS) c->ends[c->n_ends++] = c->n_args;
   }
   return s ? s : pt2_outputs(c->s, c->node, c->outputs, MOST, &c->n_outputs);
 }
@@ -280,6 +282,82 @@ static tn_status run_while(call *c) {
   return s ? s : define_outputs(c, out);
 }
 
+/* ---- scan(graph, first values, what is gone along, other values), map without the first ---- */
+
+/* The size of dim 0, which is gone along, as a number. */
+static tn_status count_turns(call *c, int32_t x, int32_t *out) {
+  const tn_graph_api *api = c->s->r->api;
+  const tn_attr start = {.head = TN_HEAD(tn_attr), .name = "start", .kind = TN_ATTR_INT, .i = 0},
+                end = {.head = TN_HEAD(tn_attr), .name = "end", .kind = TN_ATTR_INT, .i = 1},
+                *attrs[] = {&start, &end};
+  const int32_t size = api->value(c->s->g, NULL);
+  *out = api->value(c->s->g, NULL);
+  if (size < 0 || *out < 0) return pt2_no_memory(c->s->r);
+  const tn_status s = add_node(c, c->s->g, "Shape", &x, 1, &size, 1, attrs, 2);
+  return s ? s : add_node(c, c->s->g, "Squeeze", &size, 1, out, 1, NULL, 0);
+}
+
+/* Element `turn` of what is gone along, as the body sees it. */
+static tn_status take_turn(call *c, tn_graph *g, const aten_arg *from, int32_t turn,
+                           aten_arg *out) {
+  const tn_attr axis = {.head = TN_HEAD(tn_attr), .name = "axis", .kind = TN_ATTR_INT, .i = 0},
+                *attrs[] = {&axis};
+  int32_t in[] = {TN_NO_ID, turn};
+  *out = aten_value(NULL, c->s->r->api->value(g, pt2_fresh(c->s, "element")));
+  if (out->value < 0) return pt2_no_memory(c->s->r);
+  const tn_status s = pt2_capture(c->s, g, from->value, &in[0]);
+  return s ? s : add_node(c, g, "Gather", in, 2, &out->value, 1, attrs, 1);
+}
+
+static tn_status scan_body(call *c, uint32_t n_carried, uint32_t n_along, tn_graph **out) {
+  aten_arg args[MOST], results[MOST], going = aten_value(NULL, TN_NO_ID);
+  int32_t turn;
+  tn_graph *g = *out = c->s->r->api->subgraph_new(c->s->g);
+  const uint32_t others = n_carried + n_along;
+  tn_tensor number = tn_tensor_make(TN_I64, 0, NULL, NULL),
+            flag = tn_tensor_make(TN_BOOL, 0, NULL, NULL);
+  if (!g) return pt2_no_memory(c->s->r);
+  tn_status s = add_input(c, g, pt2_fresh(c->s, "turn"), &number, &turn);
+  if (!s) s = add_input(c, g, pt2_fresh(c->s, "going"), &flag, &going.value);
+  for (uint32_t k = 0; k < n_carried && !s; k++) {
+    args[k] = aten_value(NULL, TN_NO_ID);
+    s = add_input(c, g, pt2_fresh(c->s, "carried"), NULL, &args[k].value);
+  }
+  for (uint32_t k = n_carried; k < others && !s; k++)
+    s = take_turn(c, g, &c->args[k], turn, &args[k]);
+  if (!s) s = capture_args(c, g, c->args + others, args + others, c->n_args - others);
+  if (!s) s = run_graph(c, g, 0, args, c->n_args, results, c->n_outputs);
+  if (!s) s = add_output(c, g, &going);
+  for (uint32_t k = 0; k < c->n_outputs && !s; k++) s = add_output(c, g, &results[k]);
+  return s;
+}
+
+/* What the graph answers first is carried; the rest of each turn is put on top of each other. */
+static tn_status run_scan(call *c, bool carries) {
+  int32_t in[MOST + 2] = {TN_NO_ID, TN_NO_ID}, out[MOST];
+  tn_graph *body;
+  const uint32_t n = carries && c->n_ends ? c->ends[0] : 0,
+                 n_along = c->n_ends > carries ? c->ends[carries] - n : 0;
+  if (c->n_graphs != 1 || !n_along || n > c->n_outputs)
+    return pt2_fail(c->s->r, TN_ERR_INVALID, "it needs one graph and something to go along");
+  for (uint32_t k = 0; k < n + n_along; k++)
+    if (c->args[k].kind != ATEN_TENSOR)
+      return pt2_fail(c->s->r, TN_ERR_UNSUPPORTED, "not supported: numbers that are carried");
+  tn_status s = count_turns(c, c->args[n].value, &in[0]);
+  if (!s) s = new_outputs(c, out);
+  if (!s) s = scan_body(c, n, n_along, &body);
+  if (s) return s;
+  for (uint32_t k = 0; k < n; k++) in[k + 2] = c->args[k].value;
+  const tn_attr attr = {.head = TN_HEAD(tn_attr),
+                        .name = "body",
+                        .kind = TN_ATTR_GRAPH,
+                        .n_graphs = 1,
+                        .graphs = &body},
+                *attrs[] = {&attr};
+  s = add_node(c, c->s->g, "Loop", in, n + 2, out, c->n_outputs, attrs, 1);
+  return s ? s : define_outputs(c, out);
+}
+
 /* ---- graphs that are only wrapped: no_grad, autocast ---- */
 
 static tn_status run_wrapped(call *c) {
@@ -299,13 +377,19 @@ tn_status pt2_higher(pt2_scope *s, const json_value *node, const char *target) {
   const bool cond = !strcmp(name, ".cond"), loop = !strcmp(name, ".while_loop"),
              wraps = !strcmp(name, ".wrap_with_set_grad_enabled") ||
                      !strcmp(name, ".wrap_with_autocast") || !strcmp(name, ".wrap");
-  if (!cond && !loop && !wraps)
+  const bool scans = !strcmp(name, ".scan"),
+             maps = !strcmp(name, ".map_impl") || !strcmp(name, ".map");
+  if (!cond && !loop && !wraps && !scans && !maps)
     return pt2_fail(s->r, TN_ERR_UNSUPPORTED, "not supported: calls of %.100s", target);
   call *c = tn_alloc(&s->r->allocator, sizeof *c);
   if (!c) return pt2_no_memory(s->r);
   *c = (call){.s = s, .node = node};
   tn_status status = read_call(c);
-  if (!status) status = cond ? run_cond(c) : loop ? run_while(c) : run_wrapped(c);
+  if (!status)
+    status = cond            ? run_cond(c)
+             : loop          ? run_while(c)
+             : scans || maps ? run_scan(c, scans)
+                             : run_wrapped(c);
   tn_free(&s->r->allocator, c, sizeof *c);
   return status;
 }

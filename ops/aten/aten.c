@@ -148,8 +148,19 @@ uint32_t at_promote_inputs(const tn_lowering *l, at_scalar s) {
 
 /* ---- writing ---- */
 
+/* With 0 as the other part. */
+static int32_t as_complex(const tn_lowering *l, int32_t x, uint32_t to) {
+  const uint32_t real = to == TN_C128 ? TN_F64 : TN_F32;
+  const int32_t re = at_unsqueeze(l, tn_low_cast(l, x, real), -1),
+                zero = tn_low_2(l, "Expand", at_int_const(l, real, 0), tn_low_1(l, "Shape", re)),
+                pair[] = {re, zero};
+  return tn_low_1(l, "tenon::Complex", at_concat(l, pair, 2, -1));
+}
+
 int32_t at_cast(const tn_lowering *l, int32_t x, uint32_t from, uint32_t to) {
   if (from == to) return x;
+  if (tn_dtype(to)->is_complex && from != TN_NONE && !tn_dtype(from)->is_complex)
+    return x < TN_NO_ID ? x : as_complex(l, x, to);
   if (to == TN_NONE) return at_fail(l, TN_ERR_SHAPE, "the types of its inputs have none in common");
   return x < TN_NO_ID ? x : tn_low_cast(l, x, to);
 }

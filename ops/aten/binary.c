@@ -1,6 +1,7 @@
 /* Element-wise operators of two tensors, or of a tensor and a number, with PyTorch's promotion. */
 #include "aten.h"
 #include "aten_pointwise.gen.h"
+#include "complex.h"
 
 /* The two sides in one type. `other`: the name of the Scalar, where it is none of the inputs. */
 typedef struct sides {
@@ -36,7 +37,10 @@ static int32_t times_alpha(const tn_lowering *l, int32_t x, uint32_t dtype) {
 
 tn_status aten_add(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering l = tn_low_open(call, graph, node);
-  const sides s = open_sides(&l);
+  const uint32_t dtype = common(&l);
+  if (at_category(dtype) == AT_COMPLEX)
+    return at_complex_binary(&l, dtype, at_is(&l, "add") || at_is(&l, "__radd__") ? "Add" : "Sub");
+  const sides s = open_as(&l, dtype);
   const bool is_bool = s.dtype == TN_BOOL, sub = !at_is(&l, "add") && !at_is(&l, "__radd__");
   if (is_bool && sub)
     return at_fail(&l, TN_ERR_INVALID, "bools cannot be subtracted: use logical_xor");
@@ -48,7 +52,9 @@ tn_status aten_add(const tn_call *call, tn_graph *graph, int32_t node) {
 
 tn_status aten_mul(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering l = tn_low_open(call, graph, node);
-  const sides s = open_sides(&l);
+  const uint32_t dtype = common(&l);
+  if (at_category(dtype) == AT_COMPLEX) return at_complex_binary(&l, dtype, "Mul");
+  const sides s = open_as(&l, dtype);
   return tn_low_done(&l, tn_low_2(&l, s.dtype == TN_BOOL ? "And" : "Mul", s.a, s.b));
 }
 
@@ -92,6 +98,7 @@ static int32_t cut_quotient(const tn_lowering *l, const sides *s) {
 tn_status aten_div(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering l = tn_low_open(call, graph, node);
   const uint32_t dtype = common(&l);
+  if (at_category(dtype) == AT_COMPLEX) return at_complex_binary(&l, dtype, "Div");
   const bool cuts = at_says(&l, "rounding_mode", "trunc"),
              floors = at_says(&l, "rounding_mode", "floor") || at_is(&l, "floor_divide");
   sides s = open_as(&l, cuts || floors ? dtype : at_float_of(dtype));

@@ -1,6 +1,7 @@
 /* Products of matrices, linear layers, attention. */
 #include "aten.h"
 #include "aten_reduce.gen.h"
+#include "complex.h"
 
 /* Bools and integers are multiplied as they are where ONNX takes them: i32, i64, u32, u64; narrow
  * ones go through i32. */
@@ -18,6 +19,7 @@ tn_status aten_matmul(const tn_call *call, tn_graph *graph, int32_t node) {
   if (a->rank == 0 || b->rank == 0) return at_fail(&l, TN_ERR_SHAPE, "scalars are no matrices");
   if (a->dtype != b->dtype)
     return at_fail(&l, TN_ERR_SHAPE, "the two matrices have different types");
+  if (at_category(a->dtype) == AT_COMPLEX) return at_complex_matmul(&l, a->dtype);
   return tn_low_done(&l, product(&l, tn_low_in(&l, 0), tn_low_in(&l, 1), a->dtype));
 }
 
@@ -80,6 +82,8 @@ tn_status aten_einsum(const tn_call *call, tn_graph *graph, int32_t node) {
   if (!a || call->n_inputs > MOST) return tn_low_unsupported(&l, "this equation");
   for (uint32_t k = 0; k < call->n_inputs; k++) in[k] = tn_low_in(&l, k);
   tn_attr equation = *a;
+  const uint32_t dtype = at_promote_inputs(&l, (at_scalar){.f = 0});
+  if (at_category(dtype) == AT_COMPLEX) return at_complex_einsum(&l, dtype, &equation);
   return tn_low_done(&l, tn_low_emit(&l, "Einsum", in, call->n_inputs, &equation, 1));
 }
 

@@ -1,6 +1,7 @@
 /* Sums and other operators that take dims away; running sums. */
 #include "aten.h"
 #include "aten_reduce.gen.h"
+#include "complex.h"
 
 /* The node's dims: "dim", or all. Some operators take an empty list for all dims, and so does
  * at_dims(). Below 0: a status. */
@@ -45,6 +46,8 @@ tn_status aten_sum(const tn_call *call, tn_graph *graph, int32_t node) {
   const int32_t n = dims_of(&l, dims);
   if (n < 0) return n;
   const bool prod = at_is(&l, "prod");
+  if (at_category(from) == AT_COMPLEX && !prod && n && to == from)
+    return at_complex_reduce(&l, "ReduceSum", dims, n, keeps(&l));
   int32_t x = at_in(&l, 0, to);
   if (at_is(&l, "nansum") && at_category(to) == AT_FLOAT)
     x = at_where(&l, tn_low_1(&l, "IsNaN", x), at_int_const(&l, to, 0), x);
@@ -60,6 +63,8 @@ tn_status aten_mean(const tn_call *call, tn_graph *graph, int32_t node) {
   if (n < 0) return n;
   if (at_category(to) < AT_FLOAT)
     return at_fail(&l, TN_ERR_INVALID, "the mean of integers has no type: give it a dtype");
+  if (at_category(to) == AT_COMPLEX && to == t->dtype && n)
+    return at_complex_reduce(&l, "ReduceMean", dims, n, keeps(&l));
   if (at_is(&l, "nanmean")) {
     const int32_t x = at_in(&l, 0, to), nan = tn_low_1(&l, "IsNaN", x);
     const int32_t some = at_cast(&l, at_not(&l, nan), TN_BOOL, to);

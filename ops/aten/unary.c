@@ -1,6 +1,7 @@
 /* Element-wise operators of one tensor. */
 #include "aten.h"
 #include "aten_pointwise.gen.h"
+#include "complex.h"
 
 /* Floats stay floats; integers and bools become f32 first. */
 static const at_row of_floats[] = {{"acos", "Acos"},
@@ -36,20 +37,22 @@ tn_status aten_unary_float(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering l = tn_low_open(call, graph, node);
   const char *op = at_find(&l, of_floats);
   if (!op) return TN_ERR_INTERNAL;
+  if (at_category(tn_low_type(&l, 0)->dtype) == AT_COMPLEX) return at_complex_unary(&l, op);
   return tn_low_done(&l, tn_low_1(&l, op, at_in(&l, 0, at_float_of(tn_low_type(&l, 0)->dtype))));
 }
 
 /* Floats and integers stay what they are, and bools too where that has a meaning. */
 static const at_row of_numbers[] = {
-    {"abs", "Abs"},      {"neg", "Neg"},           {"negative", "Neg"},
-    {"sign", "Sign"},    {"sgn", "Sign"},          {"relu", "Relu"},
-    {"absolute", "Abs"}, {"positive", "Identity"}, {NULL, NULL}};
+    {"abs", "Abs"},           {"neg", "Neg"},  {"_neg_view", "Neg"}, {"negative", "Neg"},
+    {"sign", "Sign"},         {"sgn", "Sign"}, {"relu", "Relu"},     {"absolute", "Abs"},
+    {"positive", "Identity"}, {NULL, NULL}};
 
 tn_status aten_unary(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering l = tn_low_open(call, graph, node);
   const char *op = at_find(&l, of_numbers);
   const uint32_t dtype = tn_low_type(&l, 0)->dtype;
   if (!op) return TN_ERR_INTERNAL;
+  if (at_category(dtype) == AT_COMPLEX) return at_complex_unary(&l, op);
   if (dtype == TN_BOOL && strcmp(op, "Neg") != 0 && strcmp(op, "Relu") != 0)
     return at_done_input(&l);
   if (dtype == TN_BOOL) return tn_low_unsupported(&l, "bools");
@@ -295,4 +298,49 @@ tn_status aten_nan_to_num(const tn_call *call, tn_graph *graph, int32_t node) {
   y = at_where(&l, tn_low_emit(&l, "IsInf", &x, 1, below, 1),
                tn_low_number(&l, dtype, down.is_there ? down.f : -most), y);
   return tn_low_done(&l, y);
+}
+
+/* ---- lgamma ---- */
+
+/* log(gamma(y)) of numbers from 1/2 on, in f64: Stirling's series from 8 on (Abramowitz and Stegun,
+ * 6.1.41), to which smaller ones are moved. */
+static int32_t lgamma_above(const tn_lowering *l, int32_t y) {
+  static const double series[] = {1.0 / 12, -1.0 / 360, 1.0 / 1260, -1.0 / 1680, 1.0 / 1188};
+  enum { STEPS = 8, TERMS = sizeof series / sizeof *series };
+  const int32_t small = tn_low_2(l, "Less", y, tn_low_number(l, TN_F64, STEPS));
+  int32_t product = y;
+  for (int k = 1; k < STEPS; k++)
+    product = tn_low_2(l, "Mul", product, tn_low_2(l, "Add", y, tn_low_number(l, TN_F64, k)));
+  const int32_t moved = tn_low_2(l, "Add", y, tn_low_number(l, TN_F64, STEPS)),
+                z = at_where(l, small, moved, y), ln = tn_low_1(l, "Log", z),
+                inverse = tn_low_1(l, "Reciprocal", z),
+                square = tn_low_2(l, "Mul", inverse, inverse);
+  int32_t rest = tn_low_number(l, TN_F64, series[TERMS - 1]);
+  for (int k = TERMS - 2; k >= 0; k--)
+    rest =
+        tn_low_2(l, "Add", tn_low_2(l, "Mul", rest, square), tn_low_number(l, TN_F64, series[k]));
+  const int32_t half = tn_low_number(l, TN_F64, 0.9189385332046727),
+                head = tn_low_2(l, "Mul", tn_low_2(l, "Sub", z, tn_low_number(l, TN_F64, 0.5)), ln),
+                sum = tn_low_2(l, "Add", tn_low_2(l, "Sub", head, z), half),
+                whole = tn_low_2(l, "Add", sum, tn_low_2(l, "Mul", rest, inverse));
+  return tn_low_2(l, "Sub", whole,
+                  at_where(l, small, tn_low_1(l, "Log", product), at_int_const(l, TN_F64, 0)));
+}
+
+/* Below 1/2 by reflection: log(pi / |sin(pi x)|) - lgamma(1 - x). */
+tn_status aten_lgamma(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const uint32_t from = tn_low_type(&l, 0)->dtype, to = at_float_of(from);
+  if (at_category(from) == AT_COMPLEX) return tn_low_unsupported(&l, "complex numbers");
+  const int32_t x = at_in(&l, 0, TN_F64), one = at_int_const(&l, TN_F64, 1),
+                pi = tn_low_number(&l, TN_F64, M_PI),
+                below = tn_low_2(&l, "Less", x, tn_low_number(&l, TN_F64, 0.5)),
+                above = lgamma_above(&l, at_where(&l, below, tn_low_2(&l, "Sub", one, x), x)),
+                part = tn_low_2(&l, "Sub", x, tn_low_1(&l, "Floor", x)),
+                sine = tn_low_1(&l, "Sin", tn_low_2(&l, "Mul", pi, part)),
+                mirrored =
+                    tn_low_2(&l, "Sub", tn_low_1(&l, "Log", tn_low_2(&l, "Div", pi, sine)), above),
+                y = at_where(&l, below, mirrored, above),
+                all = at_where(&l, tn_low_1(&l, "IsInf", x), tn_low_1(&l, "Abs", x), y);
+  return tn_low_done(&l, at_cast(&l, all, TN_F64, to));
 }

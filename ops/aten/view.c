@@ -642,3 +642,18 @@ tn_status aten_same(const tn_call *call, tn_graph *graph, int32_t node) {
   if (tn_low_node(&l)->n_outputs > 1) return tn_low_unsupported(&l, "its mask");
   return at_done_input(&l);
 }
+
+/* Zero frequencies in the middle, or back at the front. */
+tn_status aten_fftshift(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const tn_tensor *x = tn_low_type(&l, 0);
+  int64_t dims[TN_MAX_RANK];
+  const int32_t n = at_dims(&l, "dim", x->rank, dims);
+  int32_t y = tn_low_in(&l, 0);
+  if (n < 0) return n;
+  for (int32_t k = 0; k < n; k++) {
+    const int64_t size = x->shape[dims[k]], half = size / 2;
+    y = rolled(&l, y, dims[k], size, at_is(&l, "fft_fftshift") ? half : size - half);
+  }
+  return tn_low_done(&l, n ? tn_low_1(&l, "Identity", y) : y);
+}
