@@ -69,7 +69,13 @@ static void *work(void *arg) {
   return NULL;
 }
 
+/* What it fails with is a handle of nothing: the host may not use it. */
 tn_status shadow_queue_new(const tn_device_call *c, void *device, void **out_queue) {
+  shadow_device *d = device;
+  if (shadow_fails(d, &d->settings.faults.queue)) {
+    *out_queue = (void *)(uintptr_t)64;
+    return c->host->fail(c->ctx, TN_ERR_MEMORY, "no queue: a fault on demand");
+  }
   queue *q = c->host->alloc(c->ctx, sizeof *q);
   if (!q) return TN_ERR_MEMORY;
   q->device = device;

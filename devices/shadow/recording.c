@@ -46,7 +46,13 @@ uint64_t shadow_random(uint64_t *state) {
 
 /* ---- making one ---- */
 
+/* As for a queue: what it fails with is a handle of nothing. */
 tn_status shadow_record_begin(const tn_device_call *c, void *device, void **out_recording) {
+  shadow_device *d = device;
+  if (shadow_fails(d, &d->settings.faults.record)) {
+    *out_recording = (void *)(uintptr_t)64;
+    return c->host->fail(c->ctx, TN_ERR_MEMORY, "no recording: a fault on demand");
+  }
   shadow_recording *r = c->host->alloc(c->ctx, sizeof *r);
   if (!r) return TN_ERR_MEMORY;
   r->submission.recording = r;

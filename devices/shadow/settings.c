@@ -10,7 +10,7 @@ static bool take_fault(shadow_faults *f, const char *text, size_t n) {
     int64_t *count;
   } kinds[] = {{"open", &f->open},       {"buffer", &f->buffer}, {"map", &f->map},
                {"program", &f->program}, {"submit", &f->submit}, {"lost", &f->lost},
-               {"hang", &f->hang}};
+               {"hang", &f->hang},       {"queue", &f->queue},   {"record", &f->record}};
   for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
     const size_t length = strlen(kinds[k].name);
     if (n < length || memcmp(text, kinds[k].name, length)) continue;
@@ -47,7 +47,7 @@ tn_status shadow_settings_read(const tn_device_call *c, shadow_settings *out) {
       return c->host->fail(c->ctx, TN_ERR_INVALID,
                            "TENON_SHADOW: '%.*s' is none of seed=N, delay=US, hide=PERCENT, "
                            "speed=PERCENT, memory=BYTES, align=N, devices=N, order, open, "
-                           "fault=open|buffer|map|program|submit|lost|hang[@N]",
+                           "fault=open|buffer|map|program|queue|record|submit|lost|hang[@N]",
                            (int)n, p);
     p += n + (p[n] == ',');
   }

@@ -18,7 +18,7 @@
 
 /* What is to fail: the n-th call of its kind from now on (1 is the next); 0: none, -1: all. */
 typedef struct shadow_faults {
-  int64_t open, buffer, map, program, submit, lost, hang;
+  int64_t open, buffer, map, program, queue, record, submit, lost, hang;
 } shadow_faults;
 
 typedef struct shadow_settings {

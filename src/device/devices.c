@@ -69,7 +69,9 @@ tn_status tn_device_answer(tn_device_talk *t, tn_status answer) {
   const tn_status status = tn_answer_status(answer, text, sizeof text);
   if (status && !*t->text)
     snprintf(t->text, sizeof t->text, "%s", *text ? text : tn_status_text(status));
-  if (status == TN_ERR_IO && t->device) atomic_store(&((tn_device *)(uintptr_t)t->device)->lost, 1);
+  tn_device *d = (tn_device *)(uintptr_t)t->device;
+  if (status == TN_ERR_IO && d) atomic_store(&d->lost, 1);
+  if (status == TN_ERR_MEMORY && d) atomic_store(&d->refused, 1);
   return status;
 }
 

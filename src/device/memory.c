@@ -48,7 +48,6 @@ tn_status tn_buffer_open(tn_device *d, uint64_t bytes, uint32_t use, const char 
   tn_device_talk_close(&t);
   if (!status) return TN_OK;
   *out = (tn_buffer){.device = d};
-  if (status == TN_ERR_MEMORY) atomic_store(&d->refused, 1);
   return tn_fail(diag, status, "device '%s': %s needs %s: %s", d->name, what,
                  bytes_text(bytes, text, sizeof text), t.text);
 }
@@ -88,7 +87,6 @@ static tn_status run_alone(tn_device *d, void *recording, const char *what, tn_d
     status = TN_ERR_IO;
     snprintf(t.text, sizeof t.text, "it has not ended after %d s", LIMIT_S);
   }
-  if (status == TN_ERR_MEMORY) atomic_store(&d->refused, 1);
   if (!is_serial) pthread_mutex_unlock(&d->lock);
   tn_device_talk_close(&t);
   return tn_device_report(&t, status, diag, what);

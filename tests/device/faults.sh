@@ -88,6 +88,17 @@ says 3 fault=buffer \
   "tenon: error: device 'shadow:0': *: no memory: a fault on demand" --device shadow
 says 3 fault=map \
   "tenon: error: device 'shadow:0': *: buffer_map() answers TN_OK, but no address" --device shadow
+# handles that a driver leaves behind when it fails are not freed
+says 3 fault=queue "tenon: error: device 'shadow:0': no queue: a fault on demand" --device shadow
+says 3 fault=queue@2 \
+  "tenon: error: device 'shadow:0': a queue: no queue: a fault on demand" --device shadow
+says 0 fault=queue "$answer" --device shadow --fallback warn
+says 0 fault=queue@2 "$answer" --device shadow --fallback warn
+for ((k = 1; k <= 3; k++)); do
+  says 3 fault=record@$k \
+    "tenon: error: device 'shadow:0': *: no recording: a fault on demand" --device shadow
+done
+says 0 fault=record "$answer" --device shadow --fallback warn
 says 3 fault=hang@1 \
   "tenon: error: device 'shadow:0': *: it has not ended after 10 s" --device shadow
 says 0 memory=1000 "$answer" --device shadow --fallback allow
