@@ -108,10 +108,12 @@ static const void *lead_astray(const zoo_member *m, const zoo_damage *d, const v
 
 /* Damages a member of the first part of its kind. */
 static void damage(const zoo_member *m, const zoo_damage *d) {
-  void *const structs[] = {&plugin, op,     rule,      cases,     kernel, accept,
-                           rewrite, format, extension, &compiler, target, &dispatcher};
-  void *const rows[] = {&answer,  ops,     rules,      cases,     kernels, accepts,
-                        rewrites, formats, extensions, compilers, targets, dispatchers};
+  void *const structs[] = {
+      &plugin,   op,        rule,   cases,       kernel,  accept,         rewrite,  format,
+      extension, &compiler, target, &dispatcher, &driver, &device_kernel, &program, &form};
+  void *const rows[] = {
+      &answer,    ops,       rules,   cases,       kernels, accepts,        rewrites, formats,
+      extensions, compilers, targets, dispatchers, drivers, device_kernels, programs, forms};
   char *of = structs[m->owner], *at = of + m->offset;
   if (d->way == BY_SIZE) {
     ((tn_head *)(void *)of)->size = (uint32_t)d->number;

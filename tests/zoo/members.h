@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "tenon/accelerator.h"
+#include "tenon/device.h"
 
 typedef enum zoo_owner {
   OF_PLUGIN,
@@ -22,7 +23,11 @@ typedef enum zoo_owner {
   OF_EXTENSION,
   OF_COMPILER,
   OF_TARGET,
-  OF_DISPATCHER
+  OF_DISPATCHER,
+  OF_DRIVER,
+  OF_DEVICE_KERNEL,
+  OF_PROGRAM,
+  OF_FORM
 } zoo_owner;
 
 /* How messages name a part; before: while its own name is not known. */
@@ -42,7 +47,11 @@ static const struct zoo_struct {
     {"extension", "plug-in 'zoo', extension 0", "plug-in 'zoo', extension 'profiler.v1'"},
     {"compiler", "plug-in 'zoo', compiler 0", "plug-in 'zoo', compiler 'zoo-npu'"},
     {"target", "plug-in 'zoo', compiler 'zoo-npu'", "plug-in 'zoo', compiler 'zoo-npu'"},
-    {"dispatcher", "plug-in 'zoo', dispatcher 0", "plug-in 'zoo', dispatcher 'zoo-npu'"}};
+    {"dispatcher", "plug-in 'zoo', dispatcher 0", "plug-in 'zoo', dispatcher 'zoo-npu'"},
+    {"driver", "plug-in 'zoo', driver 0", "plug-in 'zoo', driver 'zoo-gpu'"},
+    {"device_kernel", "plug-in 'zoo', device kernel 0", "plug-in 'zoo', device kernel 0"},
+    {"program", "plug-in 'zoo', device kernel 0", "plug-in 'zoo', device kernel 0"},
+    {"program_form", "plug-in 'zoo', device kernel 0", "plug-in 'zoo', device kernel 0"}};
 
 typedef enum zoo_kind {
   IS_HEAD = 1,
@@ -90,6 +99,8 @@ static const zoo_member zoo_members[] = {
     ZOO_TABLE(OF_PLUGIN, tn_plugin, kernels, 65536),
     ZOO_TABLE(OF_PLUGIN, tn_plugin, rewrites, 65536),
     ZOO_TABLE(OF_PLUGIN, tn_plugin, formats, 65536),
+    ZOO_TABLE(OF_PLUGIN, tn_plugin, drivers, 65536),
+    ZOO_TABLE(OF_PLUGIN, tn_plugin, device_kernels, 65536),
     ZOO_TABLE(OF_PLUGIN, tn_plugin, compilers, 65536),
     ZOO_TABLE(OF_PLUGIN, tn_plugin, dispatchers, 65536),
     ZOO_TABLE(OF_PLUGIN, tn_plugin, extensions, 256),
@@ -181,7 +192,46 @@ static const zoo_member zoo_members[] = {
     ZOO_FUNCTION(OF_DISPATCHER, tn_dispatcher, run, true),
     ZOO_FUNCTION(OF_DISPATCHER, tn_dispatcher, stamp, false),
     ZOO_FUNCTION(OF_DISPATCHER, tn_dispatcher, start, false),
-    ZOO_FUNCTION(OF_DISPATCHER, tn_dispatcher, wait, false)};
+    ZOO_FUNCTION(OF_DISPATCHER, tn_dispatcher, wait, false),
+
+    ZOO_HEAD(OF_DRIVER),
+    ZOO_MEMBER(OF_DRIVER, tn_device_driver, name, IS_NAME, true, .first = true, .limit = 128),
+    ZOO_MEMBER(OF_DRIVER, tn_device_driver, vendor, IS_TEXT, true, .limit = 128),
+    ZOO_MEMBER(OF_DRIVER, tn_device_driver, kinds, IS_TEXT, true, .limit = 128),
+    ZOO_MEMBER(OF_DRIVER, tn_device_driver, languages, IS_TEXT, true, .limit = 128),
+    ZOO_FUNCTION(OF_DRIVER, tn_device_driver, count, true),
+    ZOO_FUNCTION(OF_DRIVER, tn_device_driver, open, true),
+    ZOO_FUNCTION(OF_DRIVER, tn_device_driver, close, true),
+    ZOO_FUNCTION(OF_DRIVER, tn_device_driver, describe, true),
+    ZOO_FUNCTION(OF_DRIVER, tn_device_driver, refuse, false),
+    ZOO_FUNCTION(OF_DRIVER, tn_device_driver, buffer_new, true),
+    ZOO_FUNCTION(OF_DRIVER, tn_device_driver, buffer_map, true),
+    ZOO_FUNCTION(OF_DRIVER, tn_device_driver, buffer_free, true),
+    ZOO_FUNCTION(OF_DRIVER, tn_device_driver, buffer_sync, false),
+    ZOO_FUNCTION(OF_DRIVER, tn_device_driver, program_new, true),
+    ZOO_FUNCTION(OF_DRIVER, tn_device_driver, program_free, true),
+    ZOO_FUNCTION(OF_DRIVER, tn_device_driver, record_begin, true),
+    ZOO_FUNCTION(OF_DRIVER, tn_device_driver, record_dispatch, true),
+    ZOO_FUNCTION(OF_DRIVER, tn_device_driver, record_copy, true),
+    ZOO_FUNCTION(OF_DRIVER, tn_device_driver, record_fill, true),
+    ZOO_FUNCTION(OF_DRIVER, tn_device_driver, record_barrier, true),
+    ZOO_FUNCTION(OF_DRIVER, tn_device_driver, record_end, true),
+    ZOO_FUNCTION(OF_DRIVER, tn_device_driver, record_free, true),
+    ZOO_FUNCTION(OF_DRIVER, tn_device_driver, queue_new, true),
+    ZOO_FUNCTION(OF_DRIVER, tn_device_driver, queue_free, true),
+    ZOO_FUNCTION(OF_DRIVER, tn_device_driver, submit, true),
+    ZOO_FUNCTION(OF_DRIVER, tn_device_driver, wait, true),
+    ZOO_FUNCTION(OF_DRIVER, tn_device_driver, program_save, false),
+
+    ZOO_HEAD(OF_DEVICE_KERNEL),
+    ZOO_TABLE(OF_DEVICE_KERNEL, tn_device_kernel, programs, 256),
+    ZOO_FUNCTION(OF_DEVICE_KERNEL, tn_device_kernel, record, true),
+    ZOO_HEAD(OF_PROGRAM),
+    ZOO_MEMBER(OF_PROGRAM, tn_program, name, IS_NAME, true, .limit = 128),
+    ZOO_MEMBER(OF_PROGRAM, tn_program, constants, IS_TEXT, false, .limit = 65536),
+    ZOO_TABLE(OF_PROGRAM, tn_program, forms, 256),
+    ZOO_HEAD(OF_FORM),
+    ZOO_MEMBER(OF_FORM, tn_program_form, language, IS_NAME, true, .limit = 128)};
 enum { ZOO_MEMBERS = sizeof zoo_members / sizeof *zoo_members };
 
 /* ---- damages ---- */

@@ -115,6 +115,15 @@ static tn_compiler compiler;
 static const tn_compiler *compilers[MANY];
 static tn_dispatcher dispatcher;
 static const tn_dispatcher *dispatchers[MANY];
+static tn_device_driver driver;
+static const tn_device_driver *drivers[MANY];
+static tn_device_kernel device_kernel;
+static const tn_device_kernel *device_kernels[MANY];
+static tn_kernel device_row;
+static tn_program program;
+static const tn_program *programs[MANY];
+static tn_program_form form;
+static const tn_program_form *forms[MANY];
 static tn_target target[MANY];
 static const tn_target *targets[MANY];
 static const tn_plugin *answer; /* of tn_plugin_query */
@@ -132,6 +141,16 @@ static struct {
 static void fill_functions(void *members, size_t bytes) {
   tn_status (*const any)(const tn_call *) = twice_reference;
   for (size_t at = 0; at < bytes; at += sizeof any) memcpy((char *)members + at, &any, sizeof any);
+}
+
+/* Of a driver without a device, and of a kernel that none of them runs. */
+static tn_status count_none(const tn_device_call *c, uint32_t *out_n) {
+  *out_n = 0;
+  return c->host->fail(c->ctx, TN_ERR_NOT_FOUND, "there are no devices in the zoo");
+}
+
+static tn_status record_nothing(const tn_call *call, tn_recorder *recorder) {
+  return (void)call, (void)recorder, TN_OK;
 }
 
 /* Vetting calls this one. */
@@ -163,8 +182,41 @@ static void make_sound_accelerator(void) {
   }
 }
 
+static void make_sound_device(void) {
+  driver = (tn_device_driver){.head = TN_HEAD(tn_device_driver),
+                              .name = "zoo-gpu",
+                              .vendor = "Zoo",
+                              .kinds = "zoo",
+                              .languages = "zoo-code"};
+  fill_functions(&driver.count, sizeof driver - offsetof(tn_device_driver, count));
+  driver.count = count_none;
+  form = (tn_program_form){TN_HEAD(tn_program_form), "zoo-code", rubbish, sizeof rubbish};
+  program =
+      (tn_program){.head = TN_HEAD(tn_program), .name = "twice", .forms = forms, .n_forms = 1};
+  device_row = (tn_kernel){.head = TN_HEAD(tn_kernel),
+                           .name = "twice_f32_zoo",
+                           .op = "zoo::Twice",
+                           .device = "zoo-gpu",
+                           .rank = TN_RANK_PLUGIN,
+                           .accepts = accepts,
+                           .n_accepts = 1,
+                           .plan = twice_plan};
+  device_kernel = (tn_device_kernel){.head = TN_HEAD(tn_device_kernel),
+                                     .kernel = &device_row,
+                                     .programs = programs,
+                                     .n_programs = 1,
+                                     .record = record_nothing};
+  for (int k = 0; k < MANY; k++) {
+    drivers[k] = &driver;
+    device_kernels[k] = &device_kernel;
+    programs[k] = &program;
+    forms[k] = &form;
+  }
+}
+
 static void make_sound(void) {
   make_sound_accelerator();
+  make_sound_device();
   memset(endless, 'a', ENDLESS);
   for (int k = 0; k < MANY; k++) {
     rule[k] = (tn_type_rule){TN_HEAD(tn_type_rule), "T", "X,Y", TN_MASK(TN_F32) | TN_MASK(TN_F64)};
@@ -217,6 +269,8 @@ static void make_sound(void) {
                        .n_kernels = 1,
                        .n_rewrites = 1,
                        .n_formats = 1,
+                       .n_drivers = 1,
+                       .n_device_kernels = 1,
                        .n_compilers = 1,
                        .n_dispatchers = 1,
                        .n_extensions = 1,
@@ -224,6 +278,8 @@ static void make_sound(void) {
                        .kernels = kernels,
                        .rewrites = rewrites,
                        .formats = formats,
+                       .drivers = drivers,
+                       .device_kernels = device_kernels,
                        .compilers = compilers,
                        .dispatchers = dispatchers,
                        .extensions = extensions};
