@@ -140,8 +140,10 @@ static int32_t convert_type(mnn_reader *r) {
   return mnn_dtype(to) == TN_NONE ? mnn_refuse(r, "this type") : mnn_cast(r, x, mnn_dtype(to));
 }
 
+/* A number that stands for all others may be of another type. */
 static int32_t choose(mnn_reader *r) {
-  const int32_t in[] = {truth(r, mnn_in(r, 0)), mnn_in(r, 1), mnn_in(r, 2)};
+  const int32_t yes = mnn_in(r, 1), no = mnn_emit_2(r, "CastLike", mnn_in(r, 2), yes);
+  const int32_t in[] = {truth(r, mnn_in(r, 0)), yes, no};
   return mnn_emit(r, "Where", in, 3, NULL, 0);
 }
 

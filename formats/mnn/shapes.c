@@ -92,11 +92,14 @@ static int32_t concat(mnn_reader *r) {
   return mnn_emit(r, "Concat", in, (uint32_t)r->in.n, &a, 1);
 }
 
-/* size -1: to the end */
+/* size -1: to the end; begin below 0: from the end, which 0 then is */
 static int32_t slice_by_size(mnn_reader *r) {
-  const int32_t begin = mnn_in(r, 1), n = mnn_in(r, 2);
-  const int32_t where[] = {mnn_emit_2(r, "Less", n, mnn_number(r, TN_I32, 0)),
-                           mnn_number(r, TN_I32, INT32_MAX), mnn_emit_2(r, "Add", begin, n)};
+  const int32_t begin = mnn_in(r, 1), n = mnn_in(r, 2), zero = mnn_number(r, TN_I32, 0),
+                end = mnn_emit_2(r, "Add", begin, n);
+  const int32_t is_last = mnn_emit_2(r, "And", mnn_emit_2(r, "Less", begin, zero),
+                                     mnn_emit_2(r, "GreaterOrEqual", end, zero));
+  const int32_t where[] = {mnn_emit_2(r, "Or", mnn_emit_2(r, "Less", n, zero), is_last),
+                           mnn_number(r, TN_I32, INT32_MAX), end};
   const int32_t in[] = {mnn_in(r, 0), begin, mnn_emit(r, "Where", where, 3, NULL, 0)};
   return mnn_emit(r, "Slice", in, 3, NULL, 0);
 }

@@ -27,7 +27,7 @@ def node(op, inputs, output, **attributes):
     return helper.make_node(op, inputs.split(), [output], name=output, **attributes)
 
 
-def model(nodes, weights, x, outputs):
+def model(nodes, weights, x, outputs, opset=13):
     graph = helper.make_graph(
         nodes,
         "net",
@@ -35,7 +35,7 @@ def model(nodes, weights, x, outputs):
         [helper.make_tensor_value_info(y, TensorProto.FLOAT, None) for y in outputs],
         weights,
     )
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
     return onnx.shape_inference.infer_shapes(made)
 
 
@@ -95,6 +95,7 @@ def select():
         node("LRN", "selu", "local", size=3, alpha=0.5),
         node("PRelu", "local slope", "leaky"),
         node("OneHot", "which four onoff", "hot", axis=-1),
+        node("Trilu", "x", "triangle"),
         node("ConvTranspose", "x w b", "turned", strides=[2, 2], pads=[1, 1, 1, 1],
              output_padding=[1, 1]),
     ]
@@ -106,8 +107,8 @@ def select():
     weights += [numpy_helper.from_array(np.array([1, 1, 2, 1.5], np.float32), "scales")]
     weights += [numpy_helper.from_array(np.array([-1, 2], np.float32), "onoff")]
     weights += [weight("slope", 2, 1, 1), weight("w", 2, 3, 3, 3), weight("b", 3)]
-    outputs = "corner hot leaky most near picked places scaled turned wide".split()
-    return model(nodes, weights, [1, 2, 4, 6], outputs)
+    outputs = "corner hot leaky most near picked places scaled triangle turned wide".split()
+    return model(nodes, weights, [1, 2, 4, 6], outputs, 14)
 
 
 def recurrent():
