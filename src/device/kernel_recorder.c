@@ -120,7 +120,8 @@ static tn_status copy(void *ctx, const tn_binding *from, const tn_binding *to) {
   if (source.bytes != target.bytes || !is_written(to))
     return FAIL(r, TN_ERR_INVALID, "a copy of %llu bytes into %llu, or into what is only read",
                 (unsigned long long)source.bytes, (unsigned long long)target.bytes);
-  if (r->recording && target.bytes)
+  const bool is_in_place = source.buffer == target.buffer && source.offset == target.offset;
+  if (r->recording && target.bytes && !is_in_place)
     r->status = tn_recording_copy(r->recording, &source, &target, r->diag);
   return r->status;
 }
