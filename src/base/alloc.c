@@ -190,7 +190,8 @@ void *tn_arena_alloc(tn_arena *arena, uint64_t bytes) {
 
   uint64_t size = 2 * BLOCK_MIN;
   if (head) size = head->size >= BLOCK_MAX / 2 ? BLOCK_MAX : tn_round_up(2 * head->size, BLOCK_MIN);
-  struct tn_arena_block *block = block_new(arena->a, size);
+  const uint64_t least = tn_round_up(sizeof *head, ALIGNMENT) + bytes; /* the first may be small */
+  struct tn_arena_block *block = block_new(arena->a, size < least ? least : size);
   if (!block) return NULL;
   block->next = head;
   arena->head = block;

@@ -108,6 +108,18 @@ static void arena_requests(void **state) {
   tn_arena_clear(&arena);
 }
 
+/* Behind a block of the caller's, however small, each request has room in the next one. */
+static void arena_in_room(void **state) {
+  (void)state;
+  for (uint64_t bytes = 3900; bytes <= 4200; bytes++) {
+    _Alignas(64) uint8_t room[512];
+    tn_arena arena;
+    tn_arena_init_in(&arena, tn_default_allocator(), room, sizeof room);
+    assert_non_null(tn_arena_alloc(&arena, bytes));
+    tn_arena_clear(&arena);
+  }
+}
+
 static void arena_strings(void **state) {
   (void)state;
   tn_arena arena;
@@ -227,10 +239,10 @@ static void checked_sizes(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(allocator),           cmocka_unit_test(large_blocks),
-      cmocka_unit_test(arena_requests),      cmocka_unit_test(arena_strings),
-      cmocka_unit_test(failing_allocations), cmocka_unit_test(arrays),
-      cmocka_unit_test(checked_sizes),
+      cmocka_unit_test(allocator),      cmocka_unit_test(large_blocks),
+      cmocka_unit_test(arena_requests), cmocka_unit_test(arena_in_room),
+      cmocka_unit_test(arena_strings),  cmocka_unit_test(failing_allocations),
+      cmocka_unit_test(arrays),         cmocka_unit_test(checked_sizes),
   };
   return cmocka_run_group_tests_name("base_alloc", tests, NULL, NULL);
 }
