@@ -17,11 +17,22 @@ failures=0 passed=0
 [[ $((RANDOM % 2)) = 0 || $3 = opencl || $3 = webgpu ]] ||
   export TENON_GPU_UNITS=${TENON_GPU_UNITS-64}
 echo "units: ${TENON_GPU_UNITS-its own}"
+# An operator taken by chance is cut off where the driver compiles for minutes (lavapipe, whose
+# cache of programs is empty on a new machine); what was said until then are failures.
+limit=()
+[ "$time" = all ] || limit=(timeout 60 stdbuf -oL)
 # What is to be tested, and the options that say so.
 try() {
-  local what=$1 result
+  local what=$1 result status
   shift
-  result=$("$check" --device "$device" --small "$@") || failures=$((failures + 1))
+  result=$("${limit[@]}" "$check" --device "$device" --small "$@")
+  status=$?
+  if [ $status = 124 ]; then
+    what+=", cut off"
+    [ -z "$result" ] || failures=$((failures + 1))
+  elif [ $status != 0 ]; then
+    failures=$((failures + 1))
+  fi
   echo "$what: $result"
   [[ $result =~ (^|$'\n')[1-9][0-9]*\ passed ]] && passed=$((passed + 1))
 }
