@@ -26,12 +26,23 @@ enum { MAX_DEPTH = 4 }; /* numbers of an index */
 
 static int64_t depth_of(const tn_tensor *indices) { return indices->shape[indices->rank - 1]; }
 
+/* On the CPU, indices out of range are an error; only those that are known can be looked at. */
+static bool is_in_range(const tn_tensor *indices, const tn_tensor *x) {
+  const int64_t n = indices->data ? tn_elements(indices) : 0, depth = depth_of(indices);
+  for (int64_t k = 0; k < n; k++) {
+    const int64_t at = ((const int64_t *)indices->data)[k], bound = x->shape[k % depth];
+    if (at < -bound || at >= bound) return false;
+  }
+  return true;
+}
+
 const char *scatter_nd_gpu_refuse(const tn_call *call) {
   const tn_scatter_nd_attrs *a = call->attrs;
   reduction op;
   if (reduction_parse(call, a->reduction, call->inputs[0]->dtype, &op) || op != REDUCE_NONE)
     return "reduces nothing";
   if (depth_of(call->inputs[1]) > MAX_DEPTH) return "takes indices of up to four numbers";
+  if (!is_in_range(call->inputs[1], call->inputs[0])) return "an index is out of range";
   return tn_gpu_refuse_size(call);
 }
 
