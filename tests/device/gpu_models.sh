@@ -46,6 +46,21 @@ grep -q "$refused" "$work/said" ||
   fail "types.onnx: $(cat "$work/said")"
 "$tenon" check "$types" --device "$device" --fallback warn >"$work/said" 2>&1 ||
   fail "with the CPU's help"
+# Programs cannot say that an index is out of range: where it is known, the CPU says it.
+out_of_range() { # OP "AN ARGUMENT ..."
+  local said row=$1_gpu args=()
+  for arg in $2; do args+=(-i "$arg"); done
+  row=$(sed 's/ND/Nd/; s/\([a-z]\)\([A-Z]\)/\1_\2/g' <<<"$row" | tr '[:upper:]' '[:lower:]')
+  said=$("$tenon" op run "$1" "${args[@]}" --device "$device" 2>&1) && fail "$1 runs: $said"
+  grep -q "forbidden; $device: $row: an* .*index is out of range" <<<"$said" || fail "$1: $said"
+}
+data=random:f32[4,3] one=updates=random:f32[1,3]
+out_of_range GatherElements "data=$data indices=const:i64[1,3]=-5"
+out_of_range GatherND "data=$data indices=const:i64[1,1]=4"
+out_of_range ScatterElements "data=$data $one indices=const:i32[1,3]=4"
+out_of_range ScatterND "data=$data $one indices=const:i64[1,1]=9"
+out_of_range TensorScatter \
+  "past_cache=random:f32[1,4,3] update=random:f32[1,2,3] write_indices=const:i64[1]=3"
 # On a large GPU all floats are halved with a precision; on what is none, that is an error.
 if [ "$4" = opencl ]; then # PoCL compiles the kernels of large GPUs for longer than the host waits
   said=$("$tenon" run "$model" --random --device "$device" --precision f16 2>&1)
