@@ -22,6 +22,24 @@ float power(float x, float y) {
   return y == 2.0f ? x * x : y == 0.5f && x > 0.0f ? sqrt(x) : pow(x, y);
 }
 
+/* Of a the largest b * 2^e is taken away, which is exact, until less than b is left. */
+float cut_mod_of(float a, float b) {
+  float r = fabs(a), step = fabs(b);
+  if (!(r < INFINITY) || !(step > 0.0f)) return BITS_TO_FLOAT(0x7fc00000);
+  for (int k = 0; k < 300 && r >= step; k++) {
+    int bits = FLOAT_TO_BITS(r), by = FLOAT_TO_BITS(step), e = (bits >> 23) - (by >> 23);
+    e = (bits & 0x7fffff) < (by & 0x7fffff) ? e - 1 : e;
+    float t = step * BITS_TO_FLOAT((e < 127 ? e + 127 : 254) << 23);
+    r -= e <= 127 ? t : t * BITS_TO_FLOAT(e << 23);
+  }
+  return FLOAT_TO_BITS(a) < 0 ? -r : r;
+}
+
+float floored_mod_of(float a, float b) {
+  float r = cut_mod_of(a, b);
+  return r != 0.0f && (r < 0.0f) != (b < 0.0f) ? r + b : r;
+}
+
 float binary1(int kind, float a, float b) {
   switch (kind) {
     case 0: return a + b;
@@ -32,8 +50,17 @@ float binary1(int kind, float a, float b) {
     case 5: return a < 0.0f ? a * b : a;
     case 6: return IS_NAN(a) ? a : IS_NAN(b) ? b : a > b ? a : b;
     case 7: return IS_NAN(a) ? a : IS_NAN(b) ? b : a < b ? a : b;
+    case 8: return cut_mod_of(a, b);
+    case 9: return floored_mod_of(a, b);
   }
   return a;
+}
+
+/* With the sign of a, or of b; % is not defined below 0 in GLSL. */
+i64 cut_mod(i64 a, i64 b) { return b == 0 || b == -1 ? 0 : a - a / b * b; }
+i64 floored_int_mod(i64 a, i64 b) {
+  i64 r = cut_mod(a, b);
+  return r != 0 && (r ^ b) < 0 ? r + b : r;
 }
 
 i64 binary_int1(int kind, i64 a, i64 b) {
@@ -44,6 +71,11 @@ i64 binary_int1(int kind, i64 a, i64 b) {
     case 3: return b == 0 ? 0 : b == -1 ? -a : a / b;
     case 6: return a > b ? a : b;
     case 7: return a < b ? a : b;
+    case 8: return cut_mod(a, b);
+    case 9: return floored_int_mod(a, b);
+    case 10: return a & b;
+    case 11: return a | b;
+    case 12: return a ^ b;
   }
   return a;
 }
@@ -165,6 +197,15 @@ BINARY(xor, compare, 7)
 BINARY(max, binary, 6)
 BINARY(min, binary, 7)
 BINARY(sum, binary, 0)
+BINARY(bitwise_and, binary, 10)
+BINARY(bitwise_or, binary, 11)
+BINARY(bitwise_xor, binary, 12)
+
+tn_status mod_gpu_record(const tn_call *call, tn_recorder *recorder) {
+  const tn_mod_attrs *a = call->attrs;
+  const bool is_float = tn_dtype(call->inputs[0]->dtype)->is_float;
+  return record(call, recorder, is_float ? GPU_binary : GPU_binary_int, a->fmod ? 8 : 9);
+}
 
 /* Max, Min and Sum of two tensors. */
 const char *variadic_gpu_refuse(const tn_call *call) {
