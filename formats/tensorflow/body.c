@@ -31,6 +31,7 @@ static const char *const outputs[][2] = {
     {"Qr", "q r"},
     {"QuantizeV2", "output output_min output_max"},
     {"RaggedRange", "rt_nested_splits rt_dense_values"},
+    {"RaggedTensorToSparse", "sparse_indices sparse_values sparse_dense_shape"},
     {"SparseFillEmptyRows", "output_indices output_values empty_row_indicator reverse_index_map"},
     {"SparseReshape", "output_indices output_shape"},
     {"SparseSoftmaxCrossEntropyWithLogits", "loss backprop"},
@@ -75,6 +76,8 @@ static uint32_t index_in_signature(const tf_reader *r, const char *op, tn_str wo
 static uint32_t named_output(const tf_reader *r, const tf_node *n, tn_str word) {
   for (size_t k = 0; k < sizeof outputs / sizeof *outputs; k++)
     if (tf_op_is(n, outputs[k][0])) return index_in(outputs[k][1], word);
+  if (tf_op_is(n, "RaggedGather") && tn_str_is(word, "output_dense_values"))
+    return (uint32_t)tf_attr_int(n, "OUTPUT_RAGGED_RANK", 1);
   return index_in_signature(r, n->op, word);
 }
 

@@ -140,7 +140,7 @@ static const char *domain_of(const tf_node *n, const char **op) {
   if (!row || row->how != TN_FORMAT_DIRECT) return *op = n->op, "tf";
   const char *colon = strstr(row->to, "::");
   *op = colon ? colon + 2 : row->to;
-  return colon ? "tflite" : "";
+  return !colon ? "" : !strncmp(row->to, "tenon", 5) ? "tenon" : "tflite";
 }
 
 static tn_status build_ordinary(tf_env *e, int32_t node) {

@@ -104,3 +104,78 @@ tn_status tf_fft(const tn_call *call, tn_graph *graph, int32_t node) {
 tn_status tf_ifft(const tn_call *call, tn_graph *graph, int32_t node) {
   return complex_dft(call, graph, node, true);
 }
+
+tn_status tf_complex(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  if (tn_low_type(&l, 0)->dtype != TN_F32) return tn_low_unsupported(&l, "parts other than f32");
+  const int32_t parts[] = {lo_unsqueeze(&l, tn_low_in(&l, 0), -1),
+                           lo_unsqueeze(&l, tn_low_in(&l, 1), -1)};
+  return tn_low_done(&l, tn_low_1(&l, "tenon::Complex", lo_concat(&l, parts, 2, -1)));
+}
+
+/* Over the last two dims, by PyTorch's operator, which divides what goes back. */
+static tn_status complex_dft_2d(const tn_call *call, tn_graph *graph, int32_t node, bool inverse) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const int64_t dims[] = {-2, -1};
+  const tn_attr attrs[] = {tn_attr_ints("dim", (tn_ints){dims, 2}),
+                           tn_attr_int("normalization", inverse ? 2 : 0),
+                           tn_attr_int("forward", !inverse)};
+  const int32_t x = tn_low_in(&l, 0);
+  return tn_low_done(&l, tn_low_emit(&l, "aten::_fft_c2c", &x, 1, attrs, 3));
+}
+
+tn_status tf_fft_2d(const tn_call *call, tn_graph *graph, int32_t node) {
+  return complex_dft_2d(call, graph, node, false);
+}
+
+tn_status tf_ifft_2d(const tn_call *call, tn_graph *graph, int32_t node) {
+  return complex_dft_2d(call, graph, node, true);
+}
+
+/* Of what is there, the first length / 2 + 1 numbers count; zeros stand for those that are not. */
+static tn_status real_from(const tn_call *call, tn_graph *graph, int32_t node, int32_t n_dims) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  int64_t length[2], n, dims[2] = {-1, -1};
+  const tn_status s = lo_const_ints(&l, 1, length, 2, &n);
+  if (s) return s;
+  const tn_tensor *x = tn_low_type(&l, 0);
+  if (n != n_dims || x->rank < n_dims || x->shape[x->rank - 1] != length[n - 1] / 2 + 1 ||
+      (n_dims == 2 && x->shape[x->rank - 2] != length[0]))
+    return tn_low_unsupported(&l, "a transform of which numbers are left out or missing");
+  if (n_dims == 2) dims[0] = -2;
+  const tn_attr attrs[] = {tn_attr_ints("dim", (tn_ints){dims, n_dims}),
+                           tn_attr_int("normalization", 2),
+                           tn_attr_int("last_dim_size", length[n - 1])};
+  const int32_t in = tn_low_in(&l, 0);
+  return tn_low_done(&l, tn_low_emit(&l, "aten::_fft_c2r", &in, 1, attrs, 3));
+}
+
+tn_status tf_irfft(const tn_call *call, tn_graph *graph, int32_t node) {
+  return real_from(call, graph, node, 1);
+}
+
+tn_status tf_irfft_2d(const tn_call *call, tn_graph *graph, int32_t node) {
+  return real_from(call, graph, node, 2);
+}
+
+/* ---- matrices ---- */
+
+static int32_t turned(const tn_lowering *l, uint32_t k, const char *if_set) {
+  const int32_t rank = tn_low_type(l, k)->rank;
+  int32_t perm[TN_MAX_RANK];
+  if (rank < 2 || !tn_low_int(l, if_set, 0)) return tn_low_in(l, k);
+  for (int32_t i = 0; i < rank; i++) perm[i] = i;
+  perm[rank - 2] = rank - 1, perm[rank - 1] = rank - 2;
+  return tn_low_transpose(l, tn_low_in(l, k), rank, perm);
+}
+
+tn_status tf_matrix_inverse(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  return tn_low_done(&l, tn_low_1(&l, "aten::linalg_inv", turned(&l, 0, "adjoint")));
+}
+
+tn_status tf_matrix_solve(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  return tn_low_done(
+      &l, tn_low_2(&l, "aten::linalg_solve", turned(&l, 0, "adjoint"), tn_low_in(&l, 1)));
+}

@@ -189,6 +189,55 @@ tn_status tf_conv_3d_transposed(const tn_call *call, tn_graph *graph, int32_t no
 
 /* ---- pools ---- */
 
+/* ksize and strides, which MaxPoolV2 has as inputs, as attributes. */
+tn_status tf_max_pool_v2(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  int64_t size[4], strides[4], n, m;
+  tn_status s = lo_const_ints(&l, 1, size, 4, &n);
+  if (!s) s = lo_const_ints(&l, 2, strides, 4, &m);
+  if (s) return s;
+  const tn_attr *format = tn_pattern_attr(tn_low_node(&l), "data_format", TN_ATTR_STR);
+  const tn_attr *padding = tn_pattern_attr(tn_low_node(&l), "padding", TN_ATTR_STR);
+  tn_attr attrs[4] = {tn_attr_ints("ksize", (tn_ints){size, n}),
+                      tn_attr_ints("strides", (tn_ints){strides, m})};
+  uint32_t count = 2;
+  if (format) attrs[count++] = *format;
+  if (padding) attrs[count++] = *padding;
+  const int32_t x = tn_low_in(&l, 0);
+  return tn_low_done(&l, tn_low_emit(&l, "tf::MaxPool", &x, 1, attrs, count));
+}
+
+/* Where the largest number of each window is, as (y * width + x) * channels + channel, in its image
+ * or in all. ai.onnx counts ((image * channels + channel) * height + y) * width + x. */
+tn_status tf_max_pool_arg(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  window w = {.n = 2};
+  tn_status s = lo_rank(&l, 0, 4);
+  if (!s) s = read_list(&l, "ksize", 2, w.kernel);
+  if (!s) s = open_window(&l, tn_low_type(&l, 0), &w);
+  if (s) return s;
+  tn_attr attrs[WINDOW_ATTRS];
+  window_attrs(&w, attrs);
+  const tn_tensor *t = tn_low_type(&l, 0);
+  const double channels = (double)t->shape[3], plane = (double)(t->shape[1] * t->shape[2]);
+  const uint32_t type = tn_dtype_of_onnx(tn_low_int(&l, "Targmax", tn_onnx_of_dtype(TN_I64)));
+  const int32_t x = lo_channels_first(&l, tn_low_in(&l, 0), 4);
+  int32_t pooled[2];
+  s = tn_low_emit_many(&l, "MaxPool", &x, 1, attrs, WINDOW_ATTRS, 2, pooled);
+  if (s) return s;
+  const int32_t size = tn_low_number(&l, TN_I64, plane), many = tn_low_number(&l, TN_I64, channels);
+  const int32_t outer = tn_low_2(&l, "Div", pooled[1], size);
+  int32_t at = tn_low_2(&l, "Add", tn_low_2(&l, "Mul", tn_low_2(&l, "Mod", pooled[1], size), many),
+                        tn_low_2(&l, "Mod", outer, many));
+  if (tn_low_int(&l, "include_batch_in_index", 0))
+    at = tn_low_2(&l, "Add", at,
+                  tn_low_2(&l, "Mul", tn_low_2(&l, "Div", outer, many),
+                           tn_low_number(&l, TN_I64, plane * channels)));
+  const int32_t out[] = {lo_channels_back(&l, pooled[0], 4),
+                         tn_low_cast(&l, lo_channels_back(&l, at, 4), type)};
+  return tn_low_done_many(&l, out, call->n_outputs);
+}
+
 static tn_status pool(const tn_call *call, tn_graph *graph, int32_t node, const char *op,
                       int32_t n) {
   const tn_lowering l = tn_low_open(call, graph, node);

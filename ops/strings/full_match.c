@@ -8,42 +8,47 @@ static tn_str pattern_of(const tn_call *call) {
   return a->has_pattern ? a->pattern : (tn_str){"", 0};
 }
 
-static tn_status compile(const tn_call *call, regex *r) {
-  if (regex_compile(pattern_of(call), r)) return TN_OK;
+tn_status strings_compile(const tn_call *call, tn_str pattern, regex *r) {
+  if (regex_compile(pattern, r)) return TN_OK;
   return call->host->fail(call->ctx, r->unsupported ? TN_ERR_UNSUPPORTED : TN_ERR_INVALID,
                           "%sthe pattern, at byte %lld: %s",
                           r->unsupported ? "not supported: " : "", (long long)r->where, r->problem);
 }
 
+uint64_t strings_regex_bytes(const regex *r) {
+  return sizeof *r + (uint64_t)r->n_steps * sizeof *r->steps +
+         (uint64_t)r->n_ranges * sizeof *r->ranges;
+}
+
 tn_status regex_full_match_infer(const tn_call *call) {
   regex r = {.steps = NULL};
   tn_infer_shape(call, 0, TN_BOOL, call->inputs[0]->rank, call->inputs[0]->shape);
-  return compile(call, &r);
+  return strings_compile(call, pattern_of(call), &r);
 }
 
 tn_status regex_full_match_plan(const tn_call *call, tn_kernel_plan *out) {
   regex r = {.steps = NULL};
-  tn_status s = compile(call, &r);
+  tn_status s = strings_compile(call, pattern_of(call), &r);
   out->items[0] = tn_elements(call->inputs[0]);
   out->elements_per_item = 1;
   out->grain[0] = 4;
-  out->state_bytes =
-      sizeof r + (uint64_t)r.n_steps * sizeof *r.steps + (uint64_t)r.n_ranges * sizeof *r.ranges;
+  out->state_bytes = strings_regex_bytes(&r);
   out->worker_scratch_bytes = (uint64_t)r.n_steps * 4 * sizeof(int32_t);
   return s;
 }
 
-/* Compiles into memory of the size that plan has worked out. */
-static tn_status compile_into(const tn_call *call, void *memory) {
+tn_status strings_compile_into(const tn_call *call, tn_str pattern, void *memory) {
   regex *r = memory;
   *r = (regex){.steps = NULL};
-  tn_status s = compile(call, r);
+  tn_status s = strings_compile(call, pattern, r);
   r->steps = (regex_step *)(void *)(r + 1);
   r->ranges = (regex_range *)(void *)(r->steps + r->n_steps);
-  return s ? s : compile(call, r);
+  return s ? s : strings_compile(call, pattern, r);
 }
 
-tn_status regex_full_match_prepare(const tn_call *call) { return compile_into(call, call->state); }
+tn_status regex_full_match_prepare(const tn_call *call) {
+  return strings_compile_into(call, pattern_of(call), call->state);
+}
 
 tn_status regex_full_match_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
                              uint32_t worker) {
@@ -83,7 +88,7 @@ tn_status regex_full_match_reference(const tn_call *call) {
   tn_status s = regex_full_match_plan(call, &plan);
   regex *r = s ? NULL : call->host->alloc(call->ctx, plan.state_bytes);
   if (!r) return s ? s : TN_ERR_MEMORY;
-  s = compile_into(call, r);
+  s = strings_compile_into(call, pattern_of(call), r);
   for (int64_t k = 0; k < tn_elements(call->inputs[0]) && !s; k++) {
     tn_str text = strings_of(call->inputs[0])[k];
     uint8_t *tried = call->host->alloc(call->ctx, (uint64_t)r->n_steps * (uint64_t)(text.size + 1));

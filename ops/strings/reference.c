@@ -147,6 +147,24 @@ tn_status string_normalizer_reference(const tn_call *call) {
   return s;
 }
 
+/* ---- tenon::StringCase ---- */
+
+tn_status string_case_reference(const tn_call *call) {
+  const tn_string_case_attrs *a = call->attrs;
+  const letter_case to = tn_str_is(a->to, "UPPER") ? CASE_UPPER : CASE_LOWER;
+  tn_status s = TN_OK;
+  for (int64_t k = 0; k < tn_elements(call->inputs[0]) && !s; k++) {
+    const tn_str text = strings_of(call->inputs[0])[k];
+    char *out = in_case(call, text, to);
+    if (!out) return TN_ERR_MEMORY;
+    for (int64_t i = 0; a->ascii && i < text.size; i++)
+      if ((uint8_t)text.data[i] > 127) out[i] = text.data[i];
+    s = set(call, k, out, text.size);
+    call->host->free(call->ctx, out);
+  }
+  return s;
+}
+
 /* ---- TfIdfVectorizer: every n-gram of the pool is looked for everywhere ---- */
 
 static bool token_is(const tn_tf_idf_vectorizer_attrs *a, int64_t pool, const tn_tensor *x,

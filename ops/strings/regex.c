@@ -307,9 +307,14 @@ static bool number(compiler *c, int32_t *out) {
   return c->at > first;
 }
 
-/* "*", "+", "?", "{m}", "{m,}", "{m,n}", with a "?" behind that changes nothing here. False: there
- * is none. high -1: no end. */
-static bool quantifier(compiler *c, int32_t *low, int32_t *high) {
+typedef struct repetition {
+  int32_t low, high; /* high -1: no end */
+  bool lazy;         /* as few as will do */
+} repetition;
+
+/* "*", "+", "?", "{m}", "{m,}", "{m,n}", lazy with a "?" behind. False: there is none. */
+static bool quantifier(compiler *c, repetition *out) {
+  int32_t *low = &out->low, *high = &out->high;
   int64_t start = c->at;
   *low = ahead(c, "+");
   *high = ahead(c, "?") ? 1 : -1;
@@ -320,24 +325,24 @@ static bool quantifier(compiler *c, int32_t *low, int32_t *high) {
     if (found && take(c, ",") && !number(c, high)) *high = -1;
     found = found && take(c, "}");
   }
-  if (found)
-    (void)take(c, "?");
-  else
-    c->at = start; /* a brace that stands for itself */
+  out->lazy = found && take(c, "?");
+  if (!found) c->at = start; /* a brace that stands for itself */
   return found;
 }
 
 /* The steps from `first` on become optional; loop: they may be repeated. */
-static bool make_optional(compiler *c, int32_t first, bool loop) {
-  int32_t n = c->r->n_steps - first;
-  if (!insert(c, first, (regex_step){REGEX_SPLIT, 1, n + (loop ? 2 : 1)})) return false;
+static bool make_optional(compiler *c, int32_t first, bool loop, bool lazy) {
+  int32_t n = c->r->n_steps - first, past = n + (loop ? 2 : 1);
+  const regex_step split = {REGEX_SPLIT, lazy ? past : 1, lazy ? 1 : past};
+  if (!insert(c, first, split)) return false;
   return !loop || insert(c, c->r->n_steps, (regex_step){REGEX_JUMP, -(n + 1), 0});
 }
 
 /* Goes back to before the atom and makes it low times, then up to high times, optional each, or any
  * number of times. */
-static bool repeat(compiler *c, int64_t atom_at, int32_t first, int32_t first_range, int32_t low,
-                   int32_t high) {
+static bool repeat(compiler *c, int64_t atom_at, int32_t first, int32_t first_range,
+                   repetition times) {
+  const int32_t low = times.low, high = times.high;
   const int64_t after = c->at;
   const bool ignore_case = c->ignore_case, dot_all = c->dot_all;
   if (low > MAX_REPEAT || high > MAX_REPEAT || (high >= 0 && high < low))
@@ -347,7 +352,7 @@ static bool repeat(compiler *c, int64_t atom_at, int32_t first, int32_t first_ra
   for (int32_t k = 0; k < (high < 0 ? low + 1 : high); k++) {
     const int32_t begin = c->r->n_steps;
     c->at = atom_at;
-    if (!atom(c) || (k >= low && !make_optional(c, begin, high < 0))) return false;
+    if (!atom(c) || (k >= low && !make_optional(c, begin, high < 0, times.lazy))) return false;
     c->ignore_case = ignore_case;
     c->dot_all = dot_all;
   }
@@ -359,11 +364,11 @@ static bool sequence(compiler *c) {
   while (more(c) && !ahead(c, "|") && !ahead(c, ")")) {
     const int64_t atom_at = c->at;
     const int32_t first = c->r->n_steps, first_range = c->r->n_ranges;
-    int32_t low, high;
+    repetition times;
     if (!atom(c)) return false;
-    if (quantifier(c, &low, &high)) {
-      if (!repeat(c, atom_at, first, first_range, low, high)) return false;
-      if (quantifier(c, &low, &high)) return pattern_fail(c, "a repetition is repeated", false);
+    if (quantifier(c, &times)) {
+      if (!repeat(c, atom_at, first, first_range, times)) return false;
+      if (quantifier(c, &times)) return pattern_fail(c, "a repetition is repeated", false);
     }
   }
   return true;

@@ -10,7 +10,7 @@
 
 typedef enum regex_op {
   REGEX_SET,   /* a code point in ranges first .. first+n */
-  REGEX_SPLIT, /* goes on at both a and b, from here */
+  REGEX_SPLIT, /* goes on at both a and b, from here; a is tried first */
   REGEX_JUMP,  /* goes on at a, from here */
   REGEX_BEGIN,
   REGEX_END,
@@ -46,5 +46,11 @@ bool regex_passes(const regex_step *step, uint32_t before, uint32_t after);
 bool regex_in_set(const regex *r, const regex_step *step, uint32_t c);
 /* room: 4 * n_steps numbers. */
 bool regex_match(const regex *r, tn_str text, int32_t *room);
+
+/* For operators: compiles, or says why not. Then with the steps behind it, into memory of as many
+ * bytes as it needs, which the first of both has counted. */
+tn_status strings_compile(const tn_call *call, tn_str pattern, regex *r);
+uint64_t strings_regex_bytes(const regex *r);
+tn_status strings_compile_into(const tn_call *call, tn_str pattern, void *memory);
 
 #endif

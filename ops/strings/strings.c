@@ -216,3 +216,38 @@ for (int64_t k = 0, place = 0; k < n && !s; k++)
 strings_room_free(call, &room);
 return s;
 }
+
+/* ---- tenon::StringCase ---- */
+
+tn_status string_case_infer(const tn_call *call) {
+  const tn_string_case_attrs *a = call->attrs;
+  tn_infer_shape(call, 0, TN_STRING, call->inputs[0]->rank, call->inputs[0]->shape);
+  if (tn_str_is(a->to, "LOWER") || tn_str_is(a->to, "UPPER")) return TN_OK;
+  return call->host->fail(call->ctx, TN_ERR_INVALID, "attribute 'to' is neither LOWER nor UPPER");
+}
+
+static tn_status set_in_ascii_case(const tn_call *call, int64_t index, tn_str text, bool lower,
+                                   strings_room *room) {
+  char *out = strings_room_for(call, room, text.size);
+  if (!out) return TN_ERR_MEMORY;
+  for (int64_t k = 0; k < text.size; k++) {
+    const char c = text.data[k];
+    const bool turns = lower ? c >= 'A' && c <= 'Z' : c >= 'a' && c <= 'z';
+    out[k] = (char)(turns ? c ^ 0x20 : c);
+  }
+  return call->host->string_set(call->ctx, 0, index, out, text.size);
+}
+
+KERNEL(string_case_c)
+const tn_string_case_attrs *a = call->attrs;
+const bool lower = tn_str_is(a->to, "LOWER");
+strings_room room = {.data = NULL};
+tn_status s = TN_OK;
+for (int64_t k = 0; k < tn_elements(call->inputs[0]) && !s; k++) {
+  const tn_str text = strings_of(call->inputs[0])[k];
+  s = a->ascii ? set_in_ascii_case(call, k, text, lower, &room)
+               : set_in_case(call, k, text, lower ? CASE_LOWER : CASE_UPPER, &room);
+}
+strings_room_free(call, &room);
+return s;
+}

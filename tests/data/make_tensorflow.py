@@ -22,13 +22,18 @@ def numbers(*shape):
     return random.uniform(-1, 1, shape).astype("f")
 
 
+def characters(x):
+    """Bytes, which TensorFlow answers, as characters."""
+    return np.char.decode(x.astype("S"), "utf-8") if x.dtype == object else x
+
+
 def store(folder, inputs, outputs, run=0):
     ref = folder / "ref"
     ref.mkdir(parents=True, exist_ok=True)
     for k, x in enumerate(inputs):
         np.save(ref / f"set{run}_in{k}.npy", x)
     for k, y in enumerate(outputs):
-        np.save(ref / f"set{run}_out{k}.npy", y)
+        np.save(ref / f"set{run}_out{k}.npy", characters(y))
 
 
 def graph(name, build, *inputs, text=False):
@@ -83,6 +88,41 @@ def moves():
     y = y[:, 1:-1:2, ::-1]
     y = tf.gather(y, [2, 0], axis=1)
     return [x], [tf.stack(tf.unstack(y, axis=0), axis=1, name="y")]
+
+
+def words():
+    """Texts: as TextVectorization and Hashing of Keras treat them."""
+    x = v1.placeholder(tf.string, [3], "x")
+    plain = tf.strings.regex_replace(tf.strings.lower(x), r"[!,.]|the *", "")
+    parts = tf.strings.split(tf.strings.join([plain, "End"], separator=" "))
+    y = [tf.identity(plain, "plain"), parts.to_tensor("?"), parts.row_splits]
+    y += [tf.strings.to_hash_bucket_fast(x, 1 << 40), tf.strings.as_string(parts.row_splits)]
+    return [x], [tf.identity(v, f"y{k}") for k, v in enumerate(y)]
+
+
+def ragged():
+    x = v1.placeholder(tf.float32, [6], "x")
+    to = v1.placeholder(tf.int32, [6], "to")
+    rows = tf.RaggedTensor.from_row_lengths(x, [2, 0, 3, 1])
+    sparse = tf.SparseTensor([[0, 1], [2, 0], [2, 3], [3, 1], [3, 2], [3, 3]], x, [5, 4])
+    y = [rows.to_tensor(9.0, shape=[None, 2]), tf.gather(rows, [2, 0, 2]).flat_values]
+    y += [tf.sparse.fill_empty_rows(sparse, 7.0)[0].values]
+    y += tf.raw_ops.SparseReshape(input_indices=sparse.indices, input_shape=sparse.dense_shape,
+                                  new_shape=[2, -1])
+    y += tf.dynamic_partition(x, to, 3)
+    y += tf.raw_ops.RaggedRange(starts=to, limits=to * 2, deltas=tf.ones_like(to))
+    return [x, to], [tf.identity(v, f"y{k}") for k, v in enumerate(y)]
+
+
+def pictures():
+    x = v1.placeholder(tf.float32, [1, 5, 6, 3], "x")
+    y = [tf.image.adjust_saturation(tf.image.adjust_hue(x, 0.3), 1.7)]
+    y += tf.nn.max_pool_with_argmax(x, 2, 2, "SAME")
+    boxes = tf.reshape(tf.sort(tf.reshape(x, [1, 15, 3, 2]), 2)[:, :, ::2], [1, 15, 1, 4])
+    y += tf.image.combined_non_max_suppression(boxes, tf.reshape(x[..., :1], [1, 15, 2]), 3, 5)
+    y += tf.raw_ops.CTCGreedyDecoder(inputs=x[0], sequence_length=[5, 2, 4, 1, 5, 3],
+                                     merge_repeated=True)
+    return [x], [tf.identity(v, f"y{k}") for k, v in enumerate(y)]
 
 
 class Module(tf.Module):
@@ -226,6 +266,9 @@ graph("net", net, numbers(2, 8, 8, 3))
 graph("control", control, numbers(3, 4))
 graph("moves", moves, numbers(2, 6, 4))
 graph("text", moves, numbers(2, 6, 4), text=True)
+graph("words", words, np.array(["The cat!", "", "eat, eat the 9 Ärgernisse of 1 and a half 2"]))
+graph("ragged", ragged, numbers(6), np.array([1, 0, 1, 2, 1, 0], "i4"))
+graph("pictures", pictures, numbers(1, 5, 6, 3) ** 2)
 saved_model()
 saved_v1()
 states()

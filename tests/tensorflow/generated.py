@@ -18,11 +18,12 @@ import numpy as np
 import tensorflow as tf
 from tensorflow import keras
 
+import operators
 import preprocessing
 
 L = keras.layers
 A = keras.applications
-made = preprocessing.cases()
+made = {**preprocessing.cases(), **operators.cases()}
 
 
 def case(f):

@@ -1,6 +1,6 @@
 """Small programs for models.py: what networks are made of, one thing each, and what is rare in them."""
 
-from . import algebra, control, elements, images, indices, layers, moves, open_dims
+from . import algebra, control, elements, images, indices, layers, moves, open_dims, user
 from .program import MADE
 
 
