@@ -48,6 +48,7 @@ typedef struct tp_slot {
   tn_tensor *types;  /* n_outputs: of the last call */
   PyObject **arrays; /* n_outputs: where outputs are written; NULL: where the session likes */
   bool has_types;
+  bool is_quick; /* the last run took less than a millisecond */
 } tp_slot;
 
 typedef struct tp_model {

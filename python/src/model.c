@@ -4,6 +4,7 @@
  * new arrays, made as soon as their shapes are known, which for shapes seen before is before the
  * GIL is let go. What only the run can tell is copied out of the session. */
 #include "binding.h"
+#include "interrupt.h"
 
 #include <string.h>
 
@@ -130,8 +131,9 @@ static bool update_types(const tp_model *m, tp_slot *s) {
 }
 
 /* Runs if the outputs are as expected; else *out_ran is false and their types are known. */
-static tn_status prepare_and_run(const tp_model *m, tp_slot *s, bool *out_ran) {
+static tn_status prepare_and_run(const tp_model *m, tp_slot *s, const tp_watch *w, bool *out_ran) {
   tn_status status = tn_session_prepare(s->session, s->diag);
+  if (!status && tp_watch_pressed(w)) status = TN_ERR_CANCELLED;
   *out_ran = !status && update_types(m, s);
   return *out_ran ? tn_session_run(s->session, s->diag) : status;
 }
@@ -140,12 +142,17 @@ static int run(tp_model *m, tp_slot *s) {
   tn_status status;
   bool ran;
   if (set_outputs(m, s)) return -1;
-  Py_BEGIN_ALLOW_THREADS status = prepare_and_run(m, s, &ran);
-  Py_END_ALLOW_THREADS if (!status && !ran) {
-    if (set_outputs(m, s)) return -1;
+  tp_watch watch;
+  tp_watch_begin(&watch, s);
+  Py_BEGIN_ALLOW_THREADS status = prepare_and_run(m, s, &watch, &ran);
+  Py_END_ALLOW_THREADS const bool again = !status && !ran, failed = again && set_outputs(m, s);
+  if (again && !failed) {
+    s->is_quick = false; /* other shapes */
+    if (!watch.is_on) tp_watch_begin(&watch, s);
     Py_BEGIN_ALLOW_THREADS status = tn_session_run(s->session, s->diag);
     Py_END_ALLOW_THREADS
   }
+  if (tp_watch_end(&watch, s, status) || failed) return -1;
   return status ? fail(s, status) : 0;
 }
 

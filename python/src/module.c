@@ -1,6 +1,7 @@
 /* The module tenon._tenon: its errors, its types, and helpers for text. */
 #define TP_IMPORTS_NUMPY
 #include "binding.h"
+#include "interrupt.h"
 
 #include <string.h>
 
@@ -201,8 +202,8 @@ static int fill(PyObject *module) {
   Py_DECREF(errors);
   if (!make_error) return -1;
   tp_dtypes_init();
-  if (tp_runtime_ready(module) || tp_model_ready(module) || tp_session_ready(module) ||
-      tp_device_ready(module))
+  if (tp_interrupt_ready() || tp_runtime_ready(module) || tp_model_ready(module) ||
+      tp_session_ready(module) || tp_device_ready(module))
     return -1;
   return PyModule_AddStringConstant(module, "__version__", tn_version());
 }

@@ -1,6 +1,7 @@
 /* tenon._tenon.Session: one session with its inputs and outputs bound by name, and what its plan
  * holds. For io binding, explain() and profile(); plain calls go through Model. */
 #include "binding.h"
+#include "interrupt.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -109,6 +110,7 @@ static PyObject *bind_input(PyObject *object, tp_slot *s, int32_t k, PyObject *v
   }
   tp_input_clear(&s->inputs[k]); /* which the session has forgotten by now */
   s->inputs[k] = in;
+  s->is_quick = false;
   return status ? NULL : Py_BuildValue("");
 }
 
@@ -179,9 +181,13 @@ static PyObject *run(PyObject *object, PyObject *unused) {
   (void)unused;
   if (!s) return NULL;
   tn_status status;
+  tp_watch watch;
+  tp_watch_begin(&watch, s);
   Py_BEGIN_ALLOW_THREADS status = tn_session_run(s->session, s->diag);
   Py_END_ALLOW_THREADS pthread_mutex_unlock(&guard_of(object)->lock);
-  return done(object, status);
+  if (!tp_watch_end(&watch, s, status)) return done(object, status);
+  leave(object);
+  return NULL;
 }
 
 /* Any thread: the one that runs has the lock. */

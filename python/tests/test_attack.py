@@ -352,6 +352,48 @@ def test_cancel(image):
     assert done and session.output("y").shape == (40000, 5)
 
 
+INTERRUPTED = """
+import os, signal, sys, threading
+import numpy as np
+import tenon
+
+def press():
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+model = tenon.load(sys.argv[1], threads=2)
+x = np.ones(2, np.float32)
+session = model.session()
+session.set_input("x", x)
+before = signal.getsignal(signal.SIGINT)
+for endless in lambda: model(x), session.run, lambda: tenon.InferenceSession(sys.argv[1]).run(None, {"x": x}):
+    press()
+    try:
+        endless()
+    except KeyboardInterrupt:
+        print("stopped")
+assert signal.getsignal(signal.SIGINT) is before
+pressed = []
+signal.signal(signal.SIGINT, lambda *_: pressed.append(1))   # a program that does not want to end
+press()
+threading.Timer(1, session.cancel).start()
+try:
+    session.run()
+except tenon.CancelledError:
+    print("cancelled", len(pressed))
+"""
+
+
+def test_interrupt():
+    """Ctrl-C stops a run of the main thread, where it would raise KeyboardInterrupt."""
+    ran = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, DATA / "endless.onnx"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (ran.stdout.split(), ran.stderr) == (["stopped"] * 3 + ["cancelled", "1"], "")
+
+
 def test_a_dict_that_changes_while_it_is_read(net, image):
     feeds = {"x": image}
 

@@ -129,6 +129,9 @@ def test_session(net, image):
     session.set_output("y", None)
     session.run()
     assert session.output("y") is not out
+    session.set_output("y", np.empty((2, 4), np.float32))
+    with pytest.raises(ValueError, match=r"output 'y' is f32\[2,5\], which does not fit"):
+        session.run()
 
 
 def test_one_runtime_for_all():

@@ -65,16 +65,26 @@ static bool is_apart(const tn_frame *f, int32_t k, const tn_tensor *const *input
   return true;
 }
 
+const char *tn_frame_output_text(const tn_frame *f, int32_t k, char *buf, size_t size) {
+  const tn_graph *g = f->callable ? f->callable->graph : NULL;
+  const tn_value *value = g && k < g->outputs.n ? tn_graph_val(g, g->outputs.data[k]) : NULL;
+  if (value && value->name && *value->name)
+    snprintf(buf, size, "output '%s'", value->name);
+  else
+    snprintf(buf, size, "output %d", k);
+  return buf;
+}
+
 static tn_status check_bound(const tn_frame *f, int32_t k, const tn_tensor *value,
                              const tn_tensor *bound) {
-  char have[TN_TENSOR_TEXT], got[TN_TENSOR_TEXT];
+  char name[TN_TASK_TEXT], have[TN_TENSOR_TEXT], got[TN_TENSOR_TEXT];
   int64_t need = tn_storage_bytes(value);
   bool fits = value->kind == TN_KIND_TENSOR && value->dtype == bound->dtype &&
               value->dtype != TN_STRING && need >= 0 && need <= tn_tensor_bytes(bound) &&
               (bound->data || !need);
   if (fits) return TN_OK;
-  return tn_fail(f->diag, TN_ERR_SHAPE,
-                 "output %d is %s, which does not fit the memory given for it: %s", k,
+  return tn_fail(f->diag, TN_ERR_SHAPE, "%s is %s, which does not fit the memory given for it: %s",
+                 tn_frame_output_text(f, k, name, sizeof name),
                  tn_tensor_text(value, have, sizeof have), tn_tensor_text(bound, got, sizeof got));
 }
 
@@ -135,7 +145,10 @@ tn_status tn_frame_copy_borrowed(tn_frame *f, const tn_tensor *const *bound) {
   for (int32_t k = 0; k < f->now->plan->n_outputs; k++) {
     if (!is_copied(f, k, bound)) continue;
     const tn_status status = tn_cell_set(&f->outputs[k].copy, result(f, k));
-    if (status) return tn_fail(f->diag, status, "output %d cannot be copied", k);
+    char name[TN_TASK_TEXT];
+    if (status)
+      return tn_fail(f->diag, status, "%s cannot be copied",
+                     tn_frame_output_text(f, k, name, sizeof name));
   }
   return TN_OK;
 }

@@ -258,10 +258,11 @@ static tn_status get_ends(tn_frame *f, const tn_setup *s, const tn_tensor *const
     const bool is_here = !plan->continuation || plan->continuation_outputs[k] < 0;
     if (!is_here || !(p = placed(f, bound ? bound[k] : NULL))) continue;
     const int64_t bytes = tn_storage_bytes(plan->slots[plan->outputs[k]].type);
+    char name[TN_TASK_TEXT];
     if (bytes >= 0 && !tn_placed_holds(p, bytes))
-      return tn_fail(
-          diag, TN_ERR_SHAPE, "output %d has %lld bytes, its buffer has %llu from %llu on", k,
-          (long long)bytes, (unsigned long long)p->buffer->bytes, (unsigned long long)p->offset);
+      return tn_fail(diag, TN_ERR_SHAPE, "%s has %lld bytes, its buffer has %llu from %llu on",
+                     tn_frame_output_text(f, k, name, sizeof name), (long long)bytes,
+                     (unsigned long long)p->buffer->bytes, (unsigned long long)p->offset);
     ends[plan->n_inputs + k] = end_of(p, bytes);
   }
   return TN_OK;
@@ -337,12 +338,11 @@ tn_status tn_frame_finish_placed(tn_frame *f, int32_t k, const tn_tensor *value,
       value->kind == TN_KIND_TENSOR && value->dtype != TN_STRING ? tn_storage_bytes(value) : -1;
   if (d && d->now->is_written[k]) return TN_OK;
   if (!tn_placed_holds(p, bytes)) {
-    char text[TN_TENSOR_TEXT];
-    return tn_fail(f->diag, TN_ERR_SHAPE,
-                   "output %d is %s, which does not fit its buffer: %llu bytes "
-                   "from %llu on",
-                   k, tn_tensor_text(value, text, sizeof text),
-                   (unsigned long long)p->buffer->bytes, (unsigned long long)p->offset);
+    char name[TN_TASK_TEXT], text[TN_TENSOR_TEXT];
+    return tn_fail(
+        f->diag, TN_ERR_SHAPE, "%s is %s, which does not fit its buffer: %llu bytes from %llu on",
+        tn_frame_output_text(f, k, name, sizeof name), tn_tensor_text(value, text, sizeof text),
+        (unsigned long long)p->buffer->bytes, (unsigned long long)p->offset);
   }
   return bytes ? tn_buffer_write(&p->buffer->buffer, p->offset, value->data, (uint64_t)bytes,
                                  "writing an output", f->diag)

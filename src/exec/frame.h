@@ -136,6 +136,9 @@ tn_status tn_frame_build_take(tn_frame *f, tn_plan *plan, tn_diag *diag);
 tn_status tn_frame_reuse(tn_frame *f, tn_setup *s, tn_diag *diag);
 void tn_frame_forget(tn_frame *f); /* all plans */
 
+/* "output 'y'", or "output 2" if it has no name, for messages. */
+const char *tn_frame_output_text(const tn_frame *f, int32_t k, char *buf, size_t size);
+
 /* bind.c */
 tn_status tn_frame_bind(tn_frame *f, const tn_tensor *const *inputs, const tn_tensor *const *bound);
 /* Behind the steps, before the continuation and tn_frame_finish, which may write to memory of
