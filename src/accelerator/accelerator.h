@@ -103,6 +103,9 @@ void tn_accelerator_talk_open(tn_accelerator_talk *t, const tn_accelerator *x,
                               const tn_part_owner *owner, tn_diag *diag);
 /* What the callback answered, as one of the statuses there are; text says why it failed. */
 tn_status tn_accelerator_answer(tn_accelerator_talk *t, tn_status answer);
+/* Asks the compiler of x. The graph is closed meanwhile; whoever edits it has failed. */
+tn_status tn_accelerator_partition(tn_accelerator_talk *t, const tn_accelerator *x,
+                                   const tn_graph *g, tn_claim *const *claims, int32_t n_claims);
 /* Is it something that partition() may leave? */
 bool tn_claim_is_sound(const tn_claim *claim);
 

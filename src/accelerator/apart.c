@@ -53,9 +53,8 @@ static tn_status ask(const tn_accelerator *x, const tn_compile_request *r, const
     if (tn_graph_node(g, (int32_t)k)->alive) list[k] = &claims[k];
   }
   tn_accelerator_talk_open(&t, x, x->compiler->owner, diag);
-  const tn_status status = tn_accelerator_answer(
-      &t,
-      x->compiler->compiler.partition(&t.call, g, (tn_claim *const *)list, (int32_t)r->n_costs));
+  const tn_status status =
+      tn_accelerator_partition(&t, x, g, (tn_claim *const *)list, (int32_t)r->n_costs);
   return status ? tn_fail(diag, status, "%s", t.text) : TN_OK;
 }
 

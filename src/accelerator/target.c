@@ -88,6 +88,14 @@ tn_status tn_accelerator_answer(tn_accelerator_talk *t, tn_status answer) {
   return status;
 }
 
+tn_status tn_accelerator_partition(tn_accelerator_talk *t, const tn_accelerator *x,
+                                   const tn_graph *g, tn_claim *const *claims, int32_t n_claims) {
+  tn_graph_close(g);
+  const tn_status answer = x->compiler->compiler.partition(&t->call, g, claims, n_claims);
+  const char *rule = tn_graph_open(g);
+  return rule ? host_fail(t, TN_ERR_STATE, "%s", rule) : tn_accelerator_answer(t, answer);
+}
+
 bool tn_claim_is_sound(const tn_claim *claim) {
   return claim->group == -1 ||
          (claim->group >= 0 && claim->cost_native_ns >= 0 && claim->cost_native_ns < 1e18);

@@ -19,6 +19,20 @@ static tn_graph *writable(const tn_graph *g) { /* reading may have to bring the 
   return cast.out;
 }
 
+/* ---- reading only ---- */
+
+void tn_graph_close(const tn_graph *g) {
+  writable(g)->complaint = NULL;
+  writable(g)->closed = true;
+}
+
+const char *tn_graph_open(const tn_graph *g) {
+  const char *rule = g->complaint;
+  writable(g)->closed = false;
+  writable(g)->complaint = NULL;
+  return rule;
+}
+
 /* ---- building ---- */
 
 /* Inputs and outputs are those of the model: lowerings and rewrites leave them as they are. */
@@ -65,6 +79,7 @@ static bool is_of_type(const tn_graph *g, int32_t value, const tn_tensor *type) 
 }
 
 static tn_status value_set_type(tn_graph *g, int32_t value, const tn_tensor *type) {
+  if (tn_graph_refuse_closed(g)) return TN_ERR_STATE;
   if (!is_value(g, value) || !type || type->rank > TN_MAX_RANK || type->rank < TN_RANK_UNKNOWN ||
       type->dtype >= TN_DTYPE_COUNT || type->kind > TN_KIND_MAP || !dims_ok(type))
     return tn_graph_refuse(g, TN_ERR_INVALID,
@@ -123,6 +138,7 @@ static tn_status make_const(tn_graph *g, const tn_tensor *data, uint64_t bytes, 
 }
 
 static tn_status value_set_const(tn_graph *g, int32_t value, const tn_tensor *data, int32_t copy) {
+  if (tn_graph_refuse_closed(g)) return TN_ERR_STATE;
   if (!is_value(g, value) || !data || data->rank < 0 || data->rank > TN_MAX_RANK ||
       data->kind != TN_KIND_TENSOR)
     return tn_graph_refuse(g, TN_ERR_INVALID, "value_set_const: no value, or no tensor");
@@ -140,6 +156,7 @@ static tn_status value_set_const(tn_graph *g, int32_t value, const tn_tensor *da
 }
 
 static tn_status value_set_dim_name(tn_graph *g, int32_t value, int32_t dim, const char *name) {
+  if (tn_graph_refuse_closed(g)) return TN_ERR_STATE;
   if (!is_value(g, value) || dim < 0 || dim >= TN_MAX_RANK || !name) return TN_ERR_INVALID;
   tn_value *v = tn_graph_val(g, value);
   const char *copy = tn_arena_str(&g->arena, name);
@@ -152,6 +169,7 @@ static tn_status value_set_dim_name(tn_graph *g, int32_t value, int32_t dim, con
 }
 
 static tn_status add_input(tn_graph *g, int32_t value) {
+  if (tn_graph_refuse_closed(g)) return TN_ERR_STATE;
   if (!is_value(g, value)) return TN_ERR_INVALID;
   tn_value *v = tn_graph_val(g, value);
   if (g->lowering >= 0) return tn_graph_refuse(g, TN_ERR_STATE, edits_inputs);
@@ -167,6 +185,7 @@ static tn_status add_input(tn_graph *g, int32_t value) {
 }
 
 static tn_status add_output(tn_graph *g, int32_t value) {
+  if (tn_graph_refuse_closed(g)) return TN_ERR_STATE;
   if (!is_value(g, value))
     return tn_graph_refuse(g, TN_ERR_INVALID, "add_output: it is no value of the graph");
   if (g->lowering >= 0) return tn_graph_refuse(g, TN_ERR_STATE, edits_inputs);
@@ -182,7 +201,7 @@ bool tn_graph_is_too_deep(const tn_graph *g) {
 }
 
 static tn_graph *subgraph_new(tn_graph *g) {
-  if (!g) return NULL;
+  if (!g || tn_graph_refuse_closed(g)) return NULL;
   if (tn_graph_is_too_deep(g)) {
     while (g->parent) g = g->parent; /* whose words are told */
     tn_graph_refuse(g, TN_ERR_OVERFLOW, "subgraph_new: graphs are nested more than 128 deep");
@@ -201,6 +220,7 @@ static const char *domain_name(const char *domain) {
 }
 
 static tn_status set_opset(tn_graph *g, const char *domain, int32_t version) {
+  if (tn_graph_refuse_closed(g)) return TN_ERR_STATE;
   if (!g) return TN_ERR_INVALID;
   domain = domain_name(domain);
   for (int64_t k = 0; k < g->opsets.n; k++)
@@ -213,6 +233,7 @@ static tn_status set_opset(tn_graph *g, const char *domain, int32_t version) {
 }
 
 static tn_status set_meta(tn_graph *g, const char *key, const char *text) {
+  if (tn_graph_refuse_closed(g)) return TN_ERR_STATE;
   if (!g || !key) return tn_graph_refuse(g, TN_ERR_INVALID, "set_meta: the key is NULL");
   tn_meta m = {tn_arena_str(&g->arena, key), tn_arena_str(&g->arena, text)};
   if (!m.key || !m.text) return TN_ERR_MEMORY;
@@ -233,6 +254,7 @@ static tn_status add_function(tn_graph *g, const char *domain, const char *name,
                               const char *overload, tn_graph *body, const char *const *attr_names,
                               uint32_t n_attr_names, const tn_attr *const *defaults,
                               uint32_t n_defaults) {
+  if (tn_graph_refuse_closed(g)) return TN_ERR_STATE;
   if (!g || !name || !body || body->parent != g || (n_attr_names && !attr_names) ||
       (n_defaults && !defaults))
     return tn_graph_refuse(g, TN_ERR_INVALID,
@@ -402,11 +424,13 @@ static int32_t node_region_fill(const tn_graph *g, int32_t n) {
 /* ---- editing ---- */
 
 static tn_status remove_node(tn_graph *g, int32_t n) {
+  if (tn_graph_refuse_closed(g)) return TN_ERR_STATE;
   if (is_node(g, n)) return tn_graph_remove_node(g, n);
   return tn_graph_refuse(g, TN_ERR_INVALID, "remove_node: there is no such node");
 }
 
 static tn_status replace_node(tn_graph *g, int32_t n, const int32_t *values, uint32_t n_given) {
+  if (tn_graph_refuse_closed(g)) return TN_ERR_STATE;
   if (!is_node(g, n) || (n_given && !values))
     return tn_graph_refuse(g, TN_ERR_INVALID, "replace_node: no such node, or values is NULL");
   for (uint32_t k = 0; k < g->nodes.data[n].node.n_outputs; k++) {

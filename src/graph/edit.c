@@ -70,6 +70,7 @@ static tn_status promise(tn_graph *g, int32_t from, int32_t to) {
 }
 
 tn_status tn_graph_replace_value(tn_graph *g, int32_t from, int32_t to) {
+  if (tn_graph_refuse_closed(g)) return TN_ERR_STATE;
   if (!g || from < 0 || to < 0 || from >= g->values.n || to >= g->values.n)
     return tn_graph_refuse(g, TN_ERR_INVALID, "what replaces a value is no value of the graph");
   if (from == to) return TN_OK;

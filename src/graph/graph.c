@@ -110,6 +110,7 @@ int32_t tn_graph_value(tn_graph *g, const char *name) {
   if (!name) name = "";
   if (*name && g->names_wait && fill_names(g)) return TN_ERR_MEMORY;
   int64_t id = *name ? tn_map_get(&g->names, name, -1) : -1;
+  if (id < 0 && tn_graph_refuse_closed(g)) return TN_ERR_STATE;
   return id >= 0 ? (int32_t)id : new_value(g, name);
 }
 
@@ -234,6 +235,7 @@ static tn_status connect(tn_graph *g, int32_t id) {
 
 int32_t tn_graph_add_node(tn_graph *g, const tn_node *node) {
   if (!g) return TN_ERR_INVALID;
+  if (tn_graph_refuse_closed(g)) return TN_ERR_STATE;
   if (g->nodes.n >= INT32_MAX) return TN_ERR_OVERFLOW;
   tn_status s = check_new_node(g, node);
   if (s) return s;

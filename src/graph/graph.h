@@ -167,6 +167,7 @@ struct tn_graph {
   int32_t n_settled;   /* states that are the last inputs and outputs */
   int32_t n_held_back; /* rewrites left out, as the device has no kernel for what they make */
   bool unsorted;
+  bool closed;      /* compilers look at it: what they edit is refused, in its subgraphs, too */
   bool is_function; /* body of a function: attribute references allowed */
   bool rewritten;   /* rewrites have seen it; until then quantised constants are not folded */
   int32_t lowering; /* node being lowered: added nodes inherit its origin and are of the newest
@@ -192,6 +193,16 @@ static inline tn_status(tn_graph_refuse)(tn_graph *g, tn_status status, const ch
   if (g) g->complaint = rule;
   return status;
 }
+
+/* TN_OK, or the refusal of an edit of what compilers may only read, and of what is in it. */
+static inline tn_status tn_graph_refuse_closed(tn_graph *g) {
+  while (g && g->parent) g = g->parent;
+  return g && g->closed ? tn_graph_refuse(g, TN_ERR_STATE, "it edits a graph that it may only read")
+                        : TN_OK;
+}
+/* Between the two, edits are refused; tn_graph_open answers the rule that one broke, or NULL. */
+void tn_graph_close(const tn_graph *g);
+const char *tn_graph_open(const tn_graph *g);
 
 tn_graph *tn_graph_new(const tn_allocator *a);
 enum { TN_MAX_GRAPH_DEPTH = 128 }; /* of graphs in graphs */

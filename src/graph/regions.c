@@ -199,6 +199,7 @@ static tn_status check_regions(tn_graph *g, const int32_t *inputs, uint32_t n_in
 
 tn_status tn_graph_set_regions(tn_graph *g, int32_t node, const int32_t *inputs, uint32_t n_inputs,
                                const tn_region *const *regions, uint32_t n_regions, int32_t fill) {
+  if (tn_graph_refuse_closed(g)) return TN_ERR_STATE;
   if (!g || node < 0 || node >= g->nodes.n || !g->nodes.data[node].alive ||
       (fill >= 0 && (uint32_t)fill >= n_inputs) || (n_inputs && !inputs) || (n_regions && !regions))
     return tn_graph_refuse(g, TN_ERR_INVALID,

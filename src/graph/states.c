@@ -29,6 +29,7 @@ static const char *refuse_state(const tn_graph *g, const char *name, int32_t bef
 }
 
 int32_t tn_graph_state_new(tn_graph *g, const char *name, int32_t before, int32_t initial) {
+  if (tn_graph_refuse_closed(g)) return TN_ERR_STATE;
   if (!g || g->parent || g->lowering >= 0)
     return tn_graph_refuse(g, TN_ERR_STATE, "state_new: states are those of the model");
   const char *rule = refuse_state(g, name, before, initial);
@@ -40,6 +41,7 @@ int32_t tn_graph_state_new(tn_graph *g, const char *name, int32_t before, int32_
 }
 
 tn_status tn_graph_state_set(tn_graph *g, int32_t state, int32_t after) {
+  if (tn_graph_refuse_closed(g)) return TN_ERR_STATE;
   if (!is_value(g, after) || state < 0 || state >= g->states.n)
     return tn_graph_refuse(g, TN_ERR_INVALID, "state_set: no state, or no value of the graph");
   g->states.data[state].after = after;
@@ -47,6 +49,7 @@ tn_status tn_graph_state_set(tn_graph *g, int32_t state, int32_t after) {
 }
 
 tn_status tn_graph_entry_add(tn_graph *g, const char *name) {
+  if (tn_graph_refuse_closed(g)) return TN_ERR_STATE;
   if (!g || g->parent || !name || !*name)
     return tn_graph_refuse(g, TN_ERR_INVALID, "entry_add: no name, or no graph of a model");
   for (int64_t k = 0; k < g->entries.n; k++)

@@ -17,12 +17,34 @@ static int is_bad(const char *how) {
 
 /* ---- the compiler ---- */
 
+static char memory[128]; /* not the host's */
+
+/* Edits what is there to be read. */
+static void edit(const tn_accelerator_call *call, const tn_graph *graph) {
+  const tn_graph_api *api = call->host->graph;
+  tn_graph *g = (tn_graph *)(uintptr_t)graph;
+  const int64_t dims[] = {77};
+  const tn_tensor type = tn_tensor_make(TN_F64, 1, dims, NULL);
+  const int32_t last = api->output(graph, 0), none = TN_NO_ID;
+  const tn_node relu = {.head = TN_HEAD(tn_node),
+                        .op = "Relu",
+                        .n_inputs = 1,
+                        .n_outputs = 1,
+                        .inputs = &last,
+                        .outputs = &none};
+  if (is_bad("edit-type")) api->value_set_type(g, last, &type);
+  if (is_bad("edit-node")) api->add_node(g, &relu);
+  if (is_bad("edit-remove")) api->remove_node(g, api->node_at(graph, 0));
+}
+
 static tn_status partition(const tn_accelerator_call *call, const tn_graph *graph,
                            tn_claim *const *claims, int32_t n_claims) {
   if (is_bad("partition"))
     return call->host->fail(call->ctx, TN_ERR_INVALID, "it does not like the graph");
   if (is_bad("partition-crash")) raise(SIGSEGV);
   if (is_bad("partition-status")) return 12345;
+  if (is_bad("free")) call->host->free(call->ctx, memory + 64);
+  if (getenv("BAD") && !strncmp(getenv("BAD"), "edit", 4)) edit(call, graph);
   for (int32_t id = 0; id < n_claims; id++) {
     if (!claims[id]) continue;
     claims[id]->reason = "it is no Add";

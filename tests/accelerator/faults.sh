@@ -46,6 +46,9 @@ fails port "port 0 of entry 0 wants an alignment of 48"
 fails partition "$a does not partition: it does not like the graph"
 fails group "$a: its claim of node 'first' \(Add\) has group -7"
 fails cost "its claim of node 'first' \(Add\) has group 0 and costs -1 ns"
+for edit in type node remove; do
+  fails edit-$edit "$a does not partition: it edits a graph that it may only read"
+done
 # what has been made is not lost
 BAD=release same "$model" "${on[@]}" --fallback warn
 # islands one by one

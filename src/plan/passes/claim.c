@@ -107,8 +107,7 @@ static tn_status ask(claimer *c) {
   }
   tn_accelerator_talk_open(&t, c->x, c->x->compiler->owner, c->diag);
   const tn_compiler *compiler = &c->x->compiler->compiler;
-  status = tn_accelerator_answer(
-      &t, compiler->partition(&t.call, c->g, (tn_claim *const *)c->claims, c->n_before));
+  status = tn_accelerator_partition(&t, c->x, c->g, (tn_claim *const *)c->claims, c->n_before);
   if (status)
     return tn_fail(c->said, status, "accelerator '%s': compiler '%s' does not partition: %s",
                    c->x->name, compiler->name, t.text);
