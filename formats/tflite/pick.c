@@ -48,10 +48,100 @@ tn_status tflite_gather(const tn_call *call, tn_graph *graph, int32_t node) {
   return tn_low_done(&t, tn_low_emit(&t, "Gather", inputs, 2, &a, 1));
 }
 
+/* Codes as f32. Those of u8 stand for the signed bytes that they are: files of 2018 say so of
+ * weights beside f32 activations. */
+static int32_t signed_codes(const tn_lowering *t, int32_t x, uint32_t dtype) {
+  const int32_t y = tn_low_cast(t, x, TN_F32);
+  if (dtype != TN_U8) return y;
+  const int32_t above = tn_low_2(t, "Greater", y, tn_low_number(t, TN_F32, 127));
+  return tn_low_3(t, "Where", above, tn_low_2(t, "Sub", y, tn_low_number(t, TN_F32, 256)), y);
+}
+
+/* Rows of the table; of a table of codes the numbers that they stand for, unless the output has a
+ * scale, too. */
 tn_status tflite_embedding_lookup(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering t = tn_low_open(call, graph, node);
-  if (tn_low_type(&t, 1)->dtype != TN_F32) return tn_low_unsupported(&t, "quantised tables");
-  return tn_low_done(&t, tn_low_2(&t, "Gather", tn_low_in(&t, 1), tn_low_in(&t, 0)));
+  const tn_tensor *table = tn_low_type(&t, 1), *ids = tn_low_type(&t, 0);
+  const int32_t rows = tn_low_2(&t, "Gather", tn_low_in(&t, 1), tn_low_in(&t, 0));
+  if (table->dtype == TN_F32 || tfl_scale(&t, tfl_y(&t)) != 0) return tn_low_done(&t, rows);
+  const tn_floats each = tn_low_floats(&t, "channel_scales");
+  const double scale = tfl_scale(&t, 1);
+  if (ids->rank != 1 || table->rank < 1 || (each.size <= 1 && scale == 0) ||
+      (each.size > 1 && (tn_low_int(&t, "channel_dim", 0) || each.size != table->shape[0])))
+    return tn_low_unsupported(&t, "a table of codes with such scales");
+  const int32_t codes = signed_codes(&t, rows, table->dtype);
+  if (each.size <= 1)
+    return tn_low_done(&t, tn_low_2(&t, "Mul", codes, tn_low_number(&t, TN_F32, scale)));
+  int64_t column[TN_MAX_RANK] = {ids->shape[0]};
+  for (int32_t k = 1; k < table->rank; k++) column[k] = 1;
+  const int32_t scales = tn_emit_floats(call, graph, each.data, each.size),
+                own = tn_low_2(&t, "Gather", scales, tn_low_in(&t, 0));
+  return tn_low_done(&t, tn_low_2(&t, "Mul", codes, tn_low_reshape(&t, own, table->rank, column)));
+}
+
+/* ---- EMBEDDING_LOOKUP_SPARSE ---- */
+
+/* x [n, ...] added up in `places` rows, where `at` says. */
+static int32_t summed(const tn_lowering *t, int32_t x, int32_t rank, const int64_t *row,
+                      int64_t places, int32_t at) {
+  int64_t shape[TN_MAX_RANK] = {places};
+  for (int32_t k = 1; k < rank; k++) shape[k] = row[k];
+  const int32_t in[] = {tfl_filled(t, tn_low_number(t, TN_F32, 0), rank, shape), at, x};
+  const tn_attr add = tn_attr_str("reduction", "add");
+  return tn_low_emit(t, "ScatterND", in, 3, &add, 1);
+}
+
+/* The place of each element in all dims of the shape but the last, counted through, [n, 1]. */
+static int32_t places_of(const tn_lowering *t, const int64_t *shape, int64_t n_dims) {
+  int64_t steps[TN_MAX_RANK], last = 1;
+  const int64_t from = 0, to = n_dims - 1;
+  for (int64_t k = to - 1; k >= 0; k--) {
+    steps[k] = last;
+    last *= shape[k];
+  }
+  const int32_t axis = tn_low_ints_const(t, &(int64_t){1}, 1),
+                cut[] = {tn_low_in_i64(t, 1), tn_low_ints_const(t, &from, 1),
+                         tn_low_ints_const(t, &to, 1), axis};
+  const int32_t counted[] = {
+      tn_low_2(t, "Mul", tn_low_emit(t, "Slice", cut, 4, NULL, 0), tn_low_ints_const(t, steps, to)),
+      axis};
+  const tn_attr keeps = tn_attr_int("keepdims", 1);
+  return tn_low_emit(t, "ReduceSum", counted, 2, &keeps, 1);
+}
+
+/* Rows of the table by ids, times weights, added up by their indices; then divided by the sum of
+ * the weights (MEAN), or the root of that of their squares (SQRTN). */
+tn_status tflite_embedding_lookup_sparse(const tn_call *call, tn_graph *graph, int32_t node) {
+  enum { MEAN = 1, SQRTN = 2 };
+  const tn_lowering t = tn_low_open(call, graph, node);
+  const tn_tensor *ids = tn_low_type(&t, 0), *at = tn_low_type(&t, 1), *table = tn_low_type(&t, 4);
+  const int64_t how = tn_low_int(&t, "combiner", 0);
+  int64_t shape[TN_MAX_RANK], n_dims, row[TN_MAX_RANK], places = 1;
+  const tn_status s = tfl_const_dims(&t, 2, shape, &n_dims);
+  if (s) return s;
+  if (ids->rank != 1 || at->rank != 2 || at->shape[1] != n_dims || n_dims < 2 || table->rank < 2 ||
+      n_dims + table->rank - 2 > TN_MAX_RANK || table->dtype != TN_F32)
+    return tn_low_unsupported(&t, "inputs of such shapes or types");
+  const int32_t rank = table->rank;
+  int64_t column[TN_MAX_RANK] = {ids->shape[0]};
+  for (int32_t k = 1; k < rank; k++) column[k] = 1, row[k] = table->shape[k];
+  for (int64_t k = 0; k < n_dims - 1; k++) {
+    if (shape[k] < 0 || shape[k] > INT32_MAX || (places *= shape[k]) > INT32_MAX)
+      return tn_low_unsupported(&t, "so large a shape");
+  }
+  const int32_t weights = tn_low_reshape(&t, tn_low_in(&t, 3), rank, column),
+                where = places_of(&t, shape, n_dims);
+  const int32_t rows = tn_low_2(&t, "Gather", tn_low_in(&t, 4), tn_low_in(&t, 0));
+  int32_t y = summed(&t, tn_low_2(&t, "Mul", rows, weights), rank, row, places, where);
+  if (how == MEAN || how == SQRTN) {
+    const int32_t each = how == MEAN ? weights : tn_low_2(&t, "Mul", weights, weights),
+                  sum = summed(&t, each, rank, column, places, where),
+                  by = how == MEAN ? sum : tn_low_1(&t, "Sqrt", sum),
+                  zero = tn_low_number(&t, TN_F32, 0), none = tn_low_2(&t, "Equal", by, zero);
+    y = tn_low_2(&t, "Div", y, tn_low_3(&t, "Where", none, tn_low_number(&t, TN_F32, 1), by));
+  }
+  for (int32_t k = 1; k < rank; k++) shape[n_dims - 2 + k] = row[k];
+  return tn_low_done(&t, tn_low_reshape(&t, y, (int32_t)n_dims - 2 + rank, shape));
 }
 
 /* Rows of the keys that are wanted, and whether there are any: rows of 0 where not. */

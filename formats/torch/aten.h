@@ -75,6 +75,9 @@ typedef struct aten_emitter {
 tn_status aten_emit(const aten_emitter *e, const char *op, const char *overload,
                     const aten_arg *args, uint32_t n_args, int32_t *outs, uint32_t n_outs);
 
+/* "aten::__and__" of "aten::__iand__" (x &= y), and so on; NULL: it is no such operator. */
+const char *aten_of_augmented(const char *op);
+
 /* How many tensors the operator makes of these arguments; 0: a list, of a length that it does not
  * say. */
 int32_t aten_n_results(const char *op, const char *overload, const aten_arg *args, uint32_t n_args);

@@ -462,6 +462,17 @@ tn_status aten_emit(const aten_emitter *e, const char *op, const char *overload,
   return s;
 }
 
+const char *aten_of_augmented(const char *op) {
+  static const char *const all[][2] = {{"aten::__iand__", "aten::__and__"},
+                                       {"aten::__ior__", "aten::__or__"},
+                                       {"aten::__ixor__", "aten::__xor__"},
+                                       {"aten::__ilshift__", "aten::__lshift__"},
+                                       {"aten::__irshift__", "aten::__rshift__"}};
+  for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+    if (!strcmp(op, all[k][0])) return all[k][1];
+  return NULL;
+}
+
 int32_t aten_n_results(const char *op, const char *overload, const aten_arg *args,
                        uint32_t n_args) {
   binding b;

@@ -560,6 +560,11 @@ static tn_status run_node(pt2_scope *s, const json_value *node) {
   if (!split_target(text, &t))
     return pt2_fail(s->r, TN_ERR_UNSUPPORTED, "not supported: calls of %.100s", text);
   if (is_assertion(t.op)) return TN_OK;
+  const char *augmented = aten_of_augmented(t.op);
+  if (augmented) {
+    snprintf(t.op, sizeof t.op, "%s", augmented);
+    return run_write(s, node, &t);
+  }
   const size_t n = strlen(t.op);
   if (n > 8 && t.op[n - 1] == '_' && t.op[n - 2] != '_') return run_write(s, node, &t);
   return run_plain(s, node, &t);

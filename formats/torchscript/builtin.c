@@ -20,9 +20,12 @@ static bool all_usable(ts_reader *r, const ts_args *args) {
 
 /* ---- operators that write to their first argument ---- */
 
-/* "aten::add_" is aten::add, whose result is written; NULL: it is no such name. */
+/* "aten::add_" is aten::add, whose result is written, and "aten::__iand__" aten::__and__; NULL: it
+ * is no such name. */
 static const char *without_underscore(ts_reader *r, const char *name) {
   const size_t n = strlen(name);
+  const char *augmented = aten_of_augmented(name);
+  if (augmented) return augmented;
   if (n < 8 || name[n - 1] != '_' || name[n - 2] == '_') return NULL;
   return ts_format(r, "%.*s", (int)n - 1, name);
 }

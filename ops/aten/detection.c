@@ -62,3 +62,17 @@ tn_status torchvision_roi_align(const tn_call *call, tn_graph *graph, int32_t no
                         at_cast(&l, image, t->dtype, TN_I64)};
   return tn_low_done(&l, tn_low_emit(&l, "RoiAlign", in, 3, attrs, 5));
 }
+
+/* The largest numbers of rois' cells; where they were is for training. */
+tn_status torchvision_roi_pool(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const uint32_t n_out = tn_low_node(&l)->n_outputs;
+  if (n_out > 1 && at_is_read(&l, 1))
+    return tn_low_unsupported(&l, "the places of the largest numbers");
+  const int64_t size[] = {tn_low_int(&l, "pooled_height", 1), tn_low_int(&l, "pooled_width", 1)};
+  const tn_attr attrs[] = {tn_attr_ints("pooled_shape", (tn_ints){size, 2}),
+                           tn_attr_float("spatial_scale", tn_low_float(&l, "spatial_scale", 1))};
+  const int32_t in[] = {tn_low_in(&l, 0), tn_low_in(&l, 1)};
+  const int32_t y = tn_low_emit(&l, "MaxRoiPool", in, 2, attrs, 2), out[] = {y, y};
+  return tn_low_done_many(&l, out, n_out);
+}

@@ -17,7 +17,7 @@ static int32_t by_channel(const tn_lowering *l, uint32_t k) {
   return tn_low_reshape(l, at_in(l, k, x->dtype), x->rank, shape);
 }
 
-/* By mean and variance of the batch; nothing remembers them. */
+/* By mean and variance of the batch; nothing remembers them. Behind y: mean, 1 / deviation. */
 static tn_status by_batch(const tn_lowering *l) {
   const tn_tensor *x = tn_low_type(l, 0);
   int64_t dims[TN_MAX_RANK];
@@ -32,7 +32,11 @@ static tn_status by_batch(const tn_lowering *l) {
   int32_t y = tn_low_2(l, "Div", centred, deviation);
   if (tn_low_type(l, 1)) y = tn_low_2(l, "Mul", y, by_channel(l, 1));
   if (tn_low_type(l, 2)) y = tn_low_2(l, "Add", y, by_channel(l, 2));
-  return tn_low_done(l, y);
+  const int64_t *channels = &x->shape[1];
+  const int32_t out[] = {y, tn_low_reshape(l, mean, 1, channels),
+                         tn_low_1(l, "Reciprocal", tn_low_reshape(l, deviation, 1, channels))};
+  const uint32_t n_out = tn_low_node(l)->n_outputs;
+  return n_out > 3 ? TN_ERR_INTERNAL : tn_low_done_many(l, out, n_out);
 }
 
 /* batch_norm and its native forms, of which the outputs behind the first are for training. */
@@ -42,8 +46,7 @@ tn_status aten_batch_norm(const tn_call *call, tn_graph *graph, int32_t node) {
   const uint32_t mean_k = 3, var_k = 4;
   if (x->rank < 2) return at_fail(&l, TN_ERR_SHAPE, "it has fewer than two dims");
   const bool remembers = tn_low_type(&l, mean_k) || tn_low_type(&l, var_k);
-  if (tn_low_int(&l, "training", 0) && !remembers && tn_low_node(&l)->n_outputs == 1)
-    return by_batch(&l);
+  if (tn_low_int(&l, "training", 0) && !remembers) return by_batch(&l);
   if (tn_low_int(&l, "training", 0) || !tn_low_type(&l, mean_k) || !tn_low_type(&l, var_k))
     return tn_low_unsupported(&l, "statistics of the batch: export the model in eval mode");
   const int64_t *c = &x->shape[1];
@@ -164,6 +167,6 @@ tn_status aten_weight_norm(const tn_call *call, tn_graph *graph, int32_t node) {
     if (k != dim) dims[n++] = k;
   const int32_t norm = at_reduce(&l, "ReduceL2", tn_low_in(&l, 0), dims, n, true);
   const int32_t ratio = tn_low_2(&l, "Div", tn_low_in(&l, 1), norm);
-  if (tn_low_node(&l)->n_outputs > 1) return tn_low_unsupported(&l, "its norms");
-  return tn_low_done(&l, tn_low_2(&l, "Mul", tn_low_in(&l, 0), ratio));
+  const int32_t out[] = {tn_low_2(&l, "Mul", tn_low_in(&l, 0), ratio), norm};
+  return tn_low_done_many(&l, out, tn_low_node(&l)->n_outputs);
 }

@@ -3,7 +3,7 @@
 
 usage: make_cases.py TENON -o cases.txt   (TENON is the command, for its table)
 (needs torch, torchvision; the cases stand in pointwise.py, shapes.py, layers.py, indices.py
-and composed.py)
+composed.py and composites.py)
 
 A line is: the operator of Tenon, its arguments, what it makes, with tabs between. A tensor is
 `name=f32[2,3]:1,2,...`, anything else `name@text`. Overloads without a line are listed at the end
@@ -17,6 +17,7 @@ import sys
 import torch
 import torchvision  # noqa: F401 (its operators)
 from composed import composed
+from composites import composites
 from indices import indices, suppressions
 from layers import layers, products
 from pointwise import binary, unary
@@ -103,7 +104,7 @@ def main():
     args = parser.parse_args()
     c = Cases(args.tenon)
     parts = (unary, binary, moves, creation, reductions, products, layers, indices, suppressions)
-    for part in (*parts, composed):
+    for part in (*parts, composed, composites):
         part(c)
     lines = list(dict.fromkeys(c.lines))
     with open(args.output, "w", encoding="ascii") as f:

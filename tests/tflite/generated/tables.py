@@ -66,6 +66,32 @@ def searches(m):
         m.op(name, ins, outs, f"NonMaxSuppression{name[-2:]}Options")
 
 
+@family
+def embeddings(m):
+    """Rows of tables, of f32 and of codes, alone and added up."""
+    n, rows, width = m.dims(3, 1, 6)
+    if m.pick(0, 1):
+        kind = m.pick("f4", "i1", "u1")
+        scale = None if kind == "f4" else 0.03
+        table = m.tensor([rows, width], kind, m.numbers([rows, width], kind), scale=scale)
+        ids = m.feed(m.r.randint(0, rows, n).astype("i4"))
+        m.op("EMBEDDING_LOOKUP", [ids, table], [m.out([n, width])])
+        return
+    rank = m.pick(2, 3)
+    shape = m.dims(rank, 1, 4)
+    places = sorted(tuple(m.r.randint(0, k) for k in shape) for _ in range(n))
+    ins = [
+        m.feed(m.r.randint(0, rows, n).astype("i4")),
+        m.const(places, "i4"),
+        m.const(shape, "i4"),
+        m.feed(m.numbers([n], lo=0.1, hi=2)),
+        m.const(m.numbers([rows, width]), "f4"),
+    ]
+    y = m.out([*shape[:-1], width])
+    how = m.pick(0, 1, 2)
+    m.op("EMBEDDING_LOOKUP_SPARSE", ins, [y], "EmbeddingLookupSparseOptions", combiner=how)
+
+
 def sparse_levels(s, x, order, blocks):
     """The tree of x, walked in that order, and its leaves. blocks: dim -> size, in order."""
     rank = x.ndim
