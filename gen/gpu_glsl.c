@@ -124,13 +124,16 @@ static const char stores[] =
     "  else PUT_@(i, uvec2(uint(v), uint(v >> 31)));\n"
     "}\n";
 
-/* Only where the kernel asks for them: not every device has integers of 64 bits. */
+/* Only where the kernel asks for them: not every device has integers of 64 bits. What is shorter is
+ * put together of two words: lavapipe compares extended integers with constants as if they had no
+ * sign. */
 static const char long_load[] =
     "i64 LDL_@(int i) {\n"
     "  if (S_@ == 8 || S_@ == 12) return i64(uint64_t(@_32[2 * i]) | uint64_t(@_32[2 * i + 1]) << "
     "32);\n"
     "  if (S_@ == 11) return i64(@_32[i]);\n"
-    "  return i64(LDI_@(i));\n"
+    "  int word = LDI_@(i);\n"
+    "  return i64(uint64_t(uint(word)) | uint64_t(uint(word >> 31)) << 32);\n"
     "}\n";
 static const char long_store[] =
     "void STL_@(int i, i64 v) { PUT_@(i, uvec2(uint(v), uint(v >> 32))); }\n";

@@ -47,9 +47,27 @@ KERNEL(clip, (IN(X), IN(LO), IN(HI), OUT(Y)), (CONST(HAS_LO), CONST(HAS_HI), INT
     ST1(Y, i, y);
   }
 }
+
+KERNEL(clip_int, (IN(X), IN(LO), IN(HI), OUT(Y)), (CONST(HAS_LO), CONST(HAS_HI), INT(n)), 64, 1,
+       1) {
+  int i = GLOBAL(0);
+  if (i < n) {
+    i64 y = LDL(X, i);
+    if (HAS_LO != 0) {
+      i64 lo = LDL(LO, 0);
+      y = y < lo ? lo : y;
+    }
+    if (HAS_HI != 0) {
+      i64 hi = LDL(HI, 0);
+      y = y > hi ? hi : y;
+    }
+    STL(Y, i, y);
+  }
+}
 #else
 #include "activation.gen.h"
 #include "tenon/experimental/gpu.h"
+#include "tenon/kit/dtype.h"
 #include "tenon/kit/infer.h"
 #include "tenon/kit/text.h"
 
@@ -92,7 +110,7 @@ ACTIVATION(gelu, tn_str_is(OF(gelu, approximate), "tanh") ? 15 : 14, 0, 0)
 tn_status clip_gpu_record(const tn_call *call, tn_recorder *recorder) {
   const int64_t n = tn_elements(call->outputs[0]);
   tn_gpu g;
-  tn_gpu_begin(&g, call, GPU_clip);
+  tn_gpu_begin(&g, call, tn_dtype(call->inputs[0]->dtype)->is_int ? GPU_clip_int : GPU_clip);
   tn_gpu_in(&g, 0);
   tn_gpu_in(&g, 1);
   tn_gpu_in(&g, 2);

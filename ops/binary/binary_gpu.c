@@ -140,15 +140,14 @@ KERNEL(compare_int, (IN(A), IN(B), OUT(C)),
 
 enum { DIMS = 6 };
 
-/* A input a and b, of which b may be another one. */
-static bool broadcast(const tn_call *call, int32_t a, int32_t b, tn_broadcast *out) {
-  const tn_tensor *const in[] = {call->inputs[a], call->inputs[b]};
+static bool broadcast(const tn_call *call, const tn_tensor *const *in, tn_broadcast *out) {
   return !tn_broadcast_init(out, call->outputs[0], 2, in) && out->rank <= DIMS;
 }
 
 const char *binary_gpu_refuse(const tn_call *call) {
   tn_broadcast b;
-  if (!broadcast(call, 0, 1, &b)) return "has more than six dims that broadcast differently";
+  if (!broadcast(call, call->inputs, &b))
+    return "has more than six dims that broadcast differently";
   return tn_gpu_refuse_size(call);
 }
 
@@ -159,20 +158,33 @@ static void add_shape(tn_gpu *g, const tn_broadcast *b, int32_t rank) {
     for (int32_t k = 0; k < DIMS; k++) tn_gpu_int(g, k < rank ? b->stride[i][k] : 0);
 }
 
-static tn_status record(const tn_call *call, tn_recorder *r, int32_t program, int32_t kind) {
+/* Output 0 as the first argument of the next step of several. */
+enum { OUTPUT = -1 };
+
+static tn_status record_of(const tn_call *call, tn_recorder *r, int32_t program, int32_t kind,
+                           int32_t first, int32_t second) {
+  const tn_tensor *const in[] = {first == OUTPUT ? call->outputs[0] : call->inputs[first],
+                                 call->inputs[second]};
   tn_broadcast b;
   tn_gpu g;
-  if (!broadcast(call, 0, 1, &b)) return TN_ERR_UNSUPPORTED;
+  if (!broadcast(call, in, &b)) return TN_ERR_UNSUPPORTED;
   const bool is_same = b.rank == 1 && b.stride[0][0] == 1 && b.stride[1][0] == 1;
   const int32_t rank = is_same ? 0 : b.rank;
   tn_gpu_begin(&g, call, program);
-  tn_gpu_in(&g, 0);
-  tn_gpu_in(&g, 1);
+  if (first == OUTPUT)
+    tn_gpu_out(&g, 0);
+  else
+    tn_gpu_in(&g, first);
+  tn_gpu_in(&g, second);
   tn_gpu_out(&g, 0);
   tn_gpu_const(&g, kind);
   tn_gpu_const(&g, rank);
   add_shape(&g, &b, rank);
   return tn_gpu_run(&g, r, tn_gpu_groups(b.total, 64), 1, 1);
+}
+
+static tn_status record(const tn_call *call, tn_recorder *r, int32_t program, int32_t kind) {
+  return record_of(call, r, program, kind, 0, 1);
 }
 
 #define BINARY(op, program, kind)                                                        \
@@ -194,9 +206,6 @@ BINARY(less_or_equal, compare, 4)
 BINARY(and, compare, 5)
 BINARY(or, compare, 6)
 BINARY(xor, compare, 7)
-BINARY(max, binary, 6)
-BINARY(min, binary, 7)
-BINARY(sum, binary, 0)
 BINARY(bitwise_and, binary, 10)
 BINARY(bitwise_or, binary, 11)
 BINARY(bitwise_xor, binary, 12)
@@ -207,8 +216,43 @@ tn_status mod_gpu_record(const tn_call *call, tn_recorder *recorder) {
   return record(call, recorder, is_float ? GPU_binary : GPU_binary_int, a->fmod ? 8 : 9);
 }
 
-/* Max, Min and Sum of two tensors. */
+/* Max, Min and Sum: step by step, in the output; of one tensor a copy. */
 const char *variadic_gpu_refuse(const tn_call *call) {
-  return call->n_inputs == 2 ? binary_gpu_refuse(call) : "takes two tensors";
+  for (uint32_t k = 1; k < call->n_inputs; k++) {
+    const tn_tensor *const in[] = {k == 1 ? call->inputs[0] : call->outputs[0], call->inputs[k]};
+    tn_broadcast b;
+    if (!broadcast(call, in, &b)) return "has more than six dims that broadcast differently";
+  }
+  return tn_gpu_refuse_size(call);
+}
+
+/* Between the steps, sums of halves would be rounded. */
+const char *sum_gpu_refuse(const tn_call *call) {
+  if (call->n_inputs > 2 && call->inputs[0]->dtype != TN_F32)
+    return "adds up two tensors of halves";
+  return variadic_gpu_refuse(call);
+}
+
+static tn_status record_all(const tn_call *call, tn_recorder *recorder, int32_t kind) {
+  const bool is_float = tn_dtype(call->inputs[0]->dtype)->is_float;
+  const int32_t program = is_float ? GPU_binary : GPU_binary_int;
+  const tn_binding x = {TN_HEAD(tn_binding), TN_BIND_INPUT, 0, 0, 0},
+                   y = {TN_HEAD(tn_binding), TN_BIND_OUTPUT, 0, 0, 0};
+  if (call->n_inputs == 1)
+    return tn_elements(call->inputs[0]) ? recorder->copy(recorder->ctx, &x, &y) : TN_OK;
+  tn_status status = record_of(call, recorder, program, kind, 0, 1);
+  for (int32_t k = 2; (uint32_t)k < call->n_inputs && !status; k++)
+    status = record_of(call, recorder, program, kind, OUTPUT, k);
+  return status;
+}
+
+tn_status max_gpu_record(const tn_call *call, tn_recorder *recorder) {
+  return record_all(call, recorder, 6);
+}
+tn_status min_gpu_record(const tn_call *call, tn_recorder *recorder) {
+  return record_all(call, recorder, 7);
+}
+tn_status sum_gpu_record(const tn_call *call, tn_recorder *recorder) {
+  return record_all(call, recorder, 0);
 }
 #endif

@@ -63,6 +63,26 @@ KERNEL(reduce, (IN(X), OUT(Y)),
   }
 }
 
+/* Sums, products, the largest and the least of integers. */
+KERNEL(reduce_int, (IN(X), OUT(Y)),
+       (CONST(KIND), INT(n), INT(terms), INTS(kd, 3), INTS(ks, 3), INTS(sd, 3), INTS(ss, 3)), 64, 1,
+       1) {
+  int i = GLOBAL(0);
+  if (i < n) {
+    int at = WALK(i, kd1, kd2, ks0, ks1, ks2);
+    i64 y = TO_I64(KIND == 4 ? 1 : 0);
+    if (KIND == 2 || KIND == 3) y = LDL(X, at);
+    for (int j = 0; j < terms; j++) {
+      i64 x = LDL(X, at + WALK(j, sd1, sd2, ss0, ss1, ss2));
+      if (KIND == 0) y += x;
+      if (KIND == 4) y *= x;
+      if (KIND == 2) y = x > y ? x : y;
+      if (KIND == 3) y = x < y ? x : y;
+    }
+    STL(Y, i, y);
+  }
+}
+
 KERNEL(reduce_row, (IN(X), OUT(Y)),
        (CONST(KIND), INT(n), INT(terms), INTS(kd, 3), INTS(ks, 3), INTS(sd, 3), INTS(ss, 3)), 64, 1,
        1) {
@@ -87,11 +107,14 @@ KERNEL(reduce_row, (IN(X), OUT(Y)),
 
 enum { DIMS = 3, FEW = 1024, LONG = 256, LOG_SUM_EXP = 9 };
 
+static bool is_int(const tn_call *call) { return tn_dtype(call->inputs[0]->dtype)->is_int; }
+
 const char *reduce_gpu_refuse(const tn_call *call) {
   reduction r;
   if (reduction_make(call, &r)) return "its axes are not constant, or do not fit";
   if (r.kept.rank > DIMS || r.summed.rank > DIMS)
     return "has more than three dims to keep, or to sum up, that do not merge";
+  if (is_int(call) && !r.summed.size) return "has no integers to sum up";
   return tn_gpu_refuse_size(call);
 }
 
@@ -108,8 +131,8 @@ static tn_status record(const tn_call *call, tn_recorder *recorder, int32_t kind
   const tn_status status = reduction_make(call, &r);
   if (status) return status;
   const int64_t n = tn_elements(call->outputs[0]);
-  const bool in_groups = n < FEW && r.summed.size >= LONG && kind != LOG_SUM_EXP;
-  tn_gpu_begin(&g, call, in_groups ? GPU_reduce_row : GPU_reduce);
+  const bool in_groups = n < FEW && r.summed.size >= LONG && kind != LOG_SUM_EXP && !is_int(call);
+  tn_gpu_begin(&g, call, is_int(call) ? GPU_reduce_int : in_groups ? GPU_reduce_row : GPU_reduce);
   tn_gpu_in(&g, 0);
   tn_gpu_out(&g, 0);
   tn_gpu_const(&g, kind);

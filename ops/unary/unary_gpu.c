@@ -81,6 +81,16 @@ KERNEL(unary, (IN(X), OUT(Y)), (CONST(KIND), INT(n)), 64, 1, 1) {
   }
 }
 
+KERNEL(unary_int, (IN(X), OUT(Y)), (CONST(KIND), INT(n)), 64, 1, 1) {
+  int i = GLOBAL(0);
+  if (i < n) {
+    i64 x = LDL(X, i), y = -x;
+    if (KIND == 0) y = x < 0 ? -x : x;
+    if (KIND == 2) y = TO_I64(x > 0 ? 1 : x < 0 ? -1 : 0);
+    STL(Y, i, y);
+  }
+}
+
 KERNEL(not_bool, (IN(X), OUT(Y)), (INT(n)), 64, 1, 1) {
   int i = GLOBAL(0);
   if (i < n) STI(Y, i, LDI(X, i) == 0 ? 1 : 0);
@@ -97,12 +107,14 @@ KERNEL(is_no_number, (IN(X), OUT(Y)), (CONST(NANS), CONST(LEAST), CONST(MOST), I
 }
 #else
 #include "tenon/experimental/gpu.h"
+#include "tenon/kit/dtype.h"
 #include "unary.gen.h"
 
 static tn_status record(const tn_call *call, tn_recorder *r, int32_t kind) {
   const int64_t n = tn_elements(call->outputs[0]);
   tn_gpu g;
-  tn_gpu_begin(&g, call, kind < 0 ? GPU_not_bool : GPU_unary);
+  const bool is_int = tn_dtype(call->inputs[0]->dtype)->is_int;
+  tn_gpu_begin(&g, call, kind < 0 ? GPU_not_bool : is_int ? GPU_unary_int : GPU_unary);
   tn_gpu_in(&g, 0);
   tn_gpu_out(&g, 0);
   if (kind >= 0) tn_gpu_const(&g, kind);

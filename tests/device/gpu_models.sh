@@ -61,6 +61,9 @@ out_of_range ScatterElements "data=$data $one indices=const:i32[1,3]=4"
 out_of_range ScatterND "data=$data $one indices=const:i64[1,1]=9"
 out_of_range TensorScatter \
   "past_cache=random:f32[1,4,3] update=random:f32[1,2,3] write_indices=const:i64[1]=3"
+"$tenon" conform "$device" >"$work/said" 2>&1 &&
+  grep -q "^$device: 20 of 20 cases taken, 0 failed" "$work/said" ||
+  fail "conform: $(cat "$work/said")"
 # On a large GPU all floats are halved with a precision; on what is none, that is an error.
 if [ "$4" = opencl ]; then # PoCL compiles the kernels of large GPUs for longer than the host waits
   said=$("$tenon" run "$model" --random --device "$device" --precision f16 2>&1)
