@@ -22,6 +22,7 @@ static void fill(void) {
   ort_value_functions(table);
   ort_info_functions(table);
   ort_context_functions(table);
+  ort_shape_functions(table);
   ort_library_functions(table);
 }
 

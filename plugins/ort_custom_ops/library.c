@@ -95,7 +95,7 @@ static const char *what_is_wrong(const ort_op *op) {
     return "it has more than 64 inputs or outputs";
   if (!op->n_outputs(op)) return "it has no output";
   if (!has_known_types(op)) return "an element type is none that is known here";
-  if (has_free_type(op, false) && !has_free_type(op, true))
+  if (has_free_type(op, false) && !has_free_type(op, true) && !ORT_HAS(op, infer, 17))
     return "the type of an output cannot be told: no input is of any type";
   return NULL;
 }

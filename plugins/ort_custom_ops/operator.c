@@ -65,14 +65,19 @@ static tn_status check_outputs(const tn_call *call, const ort_op *op) {
   return TN_OK;
 }
 
-static tn_status infer_output(const tn_call *call, const ort_op *op, uint32_t k) {
+static void infer_output(const tn_call *call, const ort_op *op, uint32_t k) {
   const int type = op->output_type(op, argument(k, op->n_outputs(op)));
   tn_tensor *y = call->outputs[k];
-  if (!y) return TN_OK;
+  if (!y) return;
   y->dtype = type == ORT_UNDEFINED ? free_dtype(op, call) : ort_dtype(type);
   y->rank = TN_RANK_UNKNOWN;
-  if (y->dtype) return TN_OK;
-  return call->host->fail(call->ctx, TN_ERR_SHAPE, "the type of output %u cannot be told", k);
+}
+
+static tn_status check_types(const tn_call *call) {
+  for (uint32_t k = 0; k < call->n_outputs; k++)
+    if (call->outputs[k] && !call->outputs[k]->dtype)
+      return call->host->fail(call->ctx, TN_ERR_SHAPE, "the type of output %u cannot be told", k);
+  return TN_OK;
 }
 
 tn_status ort_op_infer(const tn_call *call, const ort_entry *entry) {
@@ -82,13 +87,14 @@ tn_status ort_op_infer(const tn_call *call, const ort_entry *entry) {
                             "no operator '%s' takes inputs of these types", entry->name);
   tn_status s = check_inputs(call, op);
   if (!s) s = check_outputs(call, op);
-  for (uint32_t k = 0; k < call->n_outputs && !s; k++) s = infer_output(call, op, k);
-  return s;
+  for (uint32_t k = 0; k < call->n_outputs && !s; k++) infer_output(call, op, k);
+  if (!s) s = ort_infer_shapes(call, entry, op);
+  return s ? s : check_types(call);
 }
 
 /* ---- kernels ---- */
 
-/* Shapes are what the operator asks for while it runs. */
+/* Outputs are made when the operator asks for them: as they are planned, where that is known. */
 tn_status ort_op_plan(const tn_call *call, tn_kernel_plan *out) {
   (void)call;
   out->state_bytes = sizeof(ort_kernel);

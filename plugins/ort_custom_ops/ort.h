@@ -30,7 +30,8 @@ typedef struct ort_status ort_status; /* NULL: all is well */
 typedef struct ort_info ort_info;     /* OrtKernelInfo */
 typedef struct ort_context ort_context;
 typedef struct ort_value ort_value;
-typedef struct ort_shape_info ort_shape_info; /* OrtTensorTypeAndShapeInfo, and OrtTypeInfo */
+typedef struct ort_shape_info ort_shape_info;       /* OrtTensorTypeAndShapeInfo, and OrtTypeInfo */
+typedef struct ort_shape_context ort_shape_context; /* OrtShapeInferContext */
 typedef struct ort_domain ort_domain;
 typedef struct ort_options ort_options;
 typedef struct ort_allocator ort_allocator;
@@ -66,7 +67,7 @@ struct ort_op {
   int (*same_outputs)(const ort_op *);
   ort_status *(*create_v2)(const ort_op *, ort_table, const ort_info *, void **); /* from 16 on */
   ort_status *(*compute_v2)(void *kernel, ort_context *);
-  ort_status *(*infer)(const ort_op *, void *); /* from 17 on, as the next two */
+  ort_status *(*infer)(const ort_op *, ort_shape_context *); /* from 17 on, as the next two */
   int (*since)(const ort_op *);
   int (*until)(const ort_op *);
 };
@@ -159,6 +160,10 @@ void ort_info_functions(ort_function *table);
 /* context.c */
 tn_status ort_compute(const tn_call *call, const ort_entry *entry, const ort_kernel *kernel);
 void ort_context_functions(ort_function *table);
+
+/* shape.c: dims of outputs, where the operator tells them before it runs. */
+tn_status ort_infer_shapes(const tn_call *call, const ort_entry *entry, const ort_op *op);
+void ort_shape_functions(ort_function *table);
 
 /* operator.c: what Tenon calls. */
 tn_status ort_op_infer(const tn_call *call, const ort_entry *entry);

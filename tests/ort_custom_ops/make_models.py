@@ -43,6 +43,10 @@ save("texts", [
 for how in "make missing run unmade write negative rank index strings".split():
     save("fail_" + how, [(("Fail", ["s"], ["y"]), {"how": how})],
          [("s", np.array(["text"], dtype=object))], [("y", T.STRING)])
+save("grow", [(("Grow", ["x"], ["y"]), {"i": 2, "ints": [1, 2], "f": 2.0, "floats": [2.0, 1.0625],
+                                        "texts": ["ab", "c"]})], [x], [("y", T.FLOAT)])
+for how in "open lie refuse index".split():
+    save("grow_" + how, [(("Grow", ["x"], ["y"]), {"i": 2, "how": how})], [x], [("y", T.FLOAT)])
 save("extensions", [(("StringUpper", ["s"], ["y"]), {})], [("s", np.array(["a"], dtype=object))],
      [("y", T.STRING)], domain="ai.onnx.contrib")
 save("few", [(("Join", ["x"], ["y"]), {})], [x], [("y", T.INT64)])

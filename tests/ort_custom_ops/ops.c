@@ -296,6 +296,75 @@ static ort_status *run_tell(void *kernel, ort_context *c) {
               texts, 1);
 }
 
+/* ---- Grow: x as often as it says, and it tells so before; "how" as it should not be ---- */
+
+static int64_t grow_times;
+
+static size_t attr(ort_shape_context *c, const char *name, int type, void *to, size_t room) {
+  const void *a = NULL;
+  size_t size = 0;
+  if (!failed(CALL(ShapeInferContext_GetAttribute,
+                   (ort_shape_context *, const char *, const void **), c, name, &a)))
+    drop(CALL(ReadOpAttr, (const void *, int, void *, size_t, size_t *), a, type, to, room, &size));
+  return size;
+}
+
+/* Numbers of all kinds make the factor. */
+static int64_t times_of(ort_shape_context *c) {
+  int64_t i = 1, ints[2] = {1, 1};
+  float f = 1, floats[2] = {1, 1};
+  char texts[8] = "";
+  attr(c, "i", 1, &i, sizeof i);
+  if (attr(c, "ints", 2, ints, 8) != sizeof ints) ints[1] = 1; /* there is no room */
+  attr(c, "ints", 2, ints, sizeof ints);
+  attr(c, "f", 3, &f, sizeof f);
+  attr(c, "floats", 4, floats, sizeof floats);
+  const size_t n_bytes = attr(c, "texts", 6, texts, sizeof texts); /* "ab", "c": 5 */
+  return i * ints[0] * ints[1] * (int64_t)(f * floats[0] * floats[1]) + (int64_t)n_bytes;
+}
+
+static ort_status *infer_grow(const ort_op *o, ort_shape_context *c) {
+  char how[20] = "";
+  const char *name = "n";
+  size_t n = 0, rank = 0;
+  int64_t dim = 0;
+  ort_shape_info *x = NULL, *y = NULL;
+  (void)o;
+  attr(c, "how", 5, how, sizeof how);
+  if (!strcmp(how, "refuse")) return say(2, "it has no shape");
+  drop(CALL(ShapeInferContext_GetInputCount, (ort_shape_context *, size_t *), c, &n));
+  if (n != 1) return say(2, "one input");
+  drop(CALL(ShapeInferContext_GetInputTypeShape, (ort_shape_context *, size_t, ort_shape_info **),
+            c, 0, &x));
+  drop(CALL(GetDimensionsCount, (const ort_shape_info *, size_t *), x, &rank));
+  drop(CALL(GetDimensions, (const ort_shape_info *, int64_t *, size_t), x, &dim, 1));
+  grow_times = times_of(c);
+  dim *= strcmp(how, "lie") ? grow_times : 1;
+  drop(CALL(CreateTensorTypeAndShapeInfo, (ort_shape_info **), &y));
+  drop(CALL(SetTensorElementType, (ort_shape_info *, int), y, 1));
+  drop(CALL(SetDimensions, (ort_shape_info *, const int64_t *, size_t), y, &dim, rank));
+  if (!strcmp(how, "open"))
+    drop(CALL(SetSymbolicDimensions, (ort_shape_info *, const char **, size_t), y, &name, 1));
+  ort_status *wrong = CALL(ShapeInferContext_SetOutputTypeShape,
+                           (ort_shape_context *, size_t, const ort_shape_info *), c,
+                           strcmp(how, "index") ? 0 : 3, y);
+  ((void (*)(ort_shape_info *))api[ORT_ReleaseTensorTypeAndShapeInfo])(y);
+  return wrong;
+}
+
+static ort_status *run_grow(void *kernel, ort_context *c) {
+  (void)kernel;
+  const dims d = dims_of(input(c, 0));
+  const float *x = data(input(c, 0));
+  const int64_t n = (int64_t)d.n * grow_times;
+  ort_value *v = NULL;
+  ort_status *wrong =
+      CALL(KernelContext_GetOutput, (ort_context *, size_t, const int64_t *, size_t, ort_value **),
+           c, 0, &n, 1, &v);
+  for (int64_t k = 0; k < n && !wrong; k++) ((float *)data(v))[k] = x[k % (int64_t)d.n];
+  return wrong;
+}
+
 /* ---- Fail: in the way that its attribute says ---- */
 
 static ort_status *make_fail(const ort_op *o, ort_table table, const ort_info *info, void **out) {
@@ -409,6 +478,17 @@ static op ops[] = {
      1,
      1,
      INT32_MAX},
+    {{SIXTEENTH(17, make_v2, run_grow), .infer = infer_grow},
+     "Grow",
+     NULL,
+     {1},
+     {0},
+     {0},
+     {0},
+     1,
+     1,
+     0,
+     0},
     {{SIXTEENTH(22, make_tell, run_tell)}, "Tell", NULL, {1}, {8}, {0}, {0}, 1, 1, 0, 0},
     {{SIXTEENTH(22, make_fail, run_fail)}, "Fail", NULL, {8}, {8}, {0}, {0}, 1, 1, 0, 0},
 };

@@ -21,6 +21,10 @@ runs 0 '^sizes: .*\[0, 0\]' open --random=3 --shape x=0
 runs 0 '"a: 4 5 0.5 one  3 const 1.5 tensor 77"' texts
 runs 0 '"other: const 1.5"' texts
 
+runs 0 '^y: f32\[63\].*\[1.5, -2, 3, 1.5, ' grow
+says 0 '^    outputs   f32\[63\]' explain "$folder/grow.onnx" --plugin "$plugin"
+runs 0 '^y: f32\[6\].*\[1.5, -2, 3, 1.5, -2, \.\.\.\]' grow_open
+
 refuses() { # MODEL PATTERN
   local out code
   out=$(timeout 60 "$tenon" run "$folder/$1.onnx" --plugin "$plugin" 2>&1)
@@ -39,6 +43,9 @@ refuses fail_negative 'dim 0 is -1'
 refuses fail_rank '9 dims; the limit is 8'
 refuses fail_index 'output 7 of 1'
 refuses fail_strings 'no std::string here'
+refuses grow_lie 'output 0 becomes f32\[6\], planned is f32\[3\]'
+refuses grow_refuse 'com.acme::Grow: it has no shape'
+refuses grow_index 'output 3 of 1'
 refuses extensions 'ai.onnx.contrib::StringUpper; no .*: TENON_ORT_CUSTOM_OPS names its'
 refuses few 'there are 1 variadic inputs; the operator takes 2 or more'
 refuses type "not supported: input 'in0' of type bool"

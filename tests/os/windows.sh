@@ -22,16 +22,17 @@ $cc "${flags[@]}" "$examples/run_model/main.c" "${libraries[@]}" -o "$work/run_m
     "${libraries[@]}" -o "$work/paths.exe" &&
   $cc "${flags[@]}" -shared -o "$work/flash.dll" \
     "$examples"/flash_attention_swa_sink/{plugin,attention,emit,kernel_c}.c -lm || exit 1
-command -v wine >/dev/null || { echo "built; not run: there is no wine"; exit 77; }
+wine=$(command -v wine || command -v wine64 || ls /usr/lib/wine/wine64 2>/dev/null) ||
+  { echo "built; not run: there is no wine"; exit 77; }
 export WINEPREFIX=$work/wine WINEDEBUG=-all
-timeout 300 wine "$work/run_model.exe" "$examples/run_model/layer.onnx" | tee "$work/out"
+timeout 300 "$wine" "$work/run_model.exe" "$examples/run_model/layer.onnx" | tee "$work/out"
 grep -q 'y: f32 \[1, 3\] = 5.5 7.5 0' "$work/out" || exit 1
-timeout 300 wine "$work/run_model.exe" "$work/none.onnx" >"$work/out" 2>&1
+timeout 300 "$wine" "$work/run_model.exe" "$work/none.onnx" >"$work/out" 2>&1
 grep -q 'NOT_FOUND' "$work/out" || { cat "$work/out"; exit 1; }
 mkdir -p "$work/paths" && cd "$work/paths" || exit 1
-timeout 300 wine "$work/paths.exe" "Z:$examples/run_model/layer.onnx" "Z:$work/flash.dll" ||
+timeout 300 "$wine" "$work/paths.exe" "Z:$examples/run_model/layer.onnx" "Z:$work/flash.dll" ||
   { echo "paths in UTF-8"; exit 1; }
 cd "$examples/digits" || exit 1
-timeout 300 wine "$work/digits.exe" "Z:$work/flash.dll" digits.onnx images.npy labels.npy 95 |
+timeout 300 "$wine" "$work/digits.exe" "Z:$work/flash.dll" digits.onnx images.npy labels.npy 95 |
   tail -n 1 | tee "$work/out"
 grep -q '438 right' "$work/out"
