@@ -20,7 +20,6 @@ UNARY(abs, "Abs")
 UNARY(cos, "Cos")
 UNARY(elu, "Elu")
 UNARY(hard_swish, "HardSwish")
-UNARY(log, "Log")
 UNARY(neg, "Neg")
 UNARY(relu, "Relu")
 UNARY(sin, "Sin")
@@ -34,6 +33,7 @@ UNARY(sqrt, "Sqrt")
     return real_unary(call, graph, node, op);                                   \
   }
 WIDE_UNARY(exp, "Exp", exp)
+WIDE_UNARY(log, "Log", log)
 WIDE_UNARY(logistic, "Sigmoid", sigmoid)
 WIDE_UNARY(tanh, "Tanh", tanh)
 
@@ -70,6 +70,8 @@ tn_status tflite_square(const tn_call *call, tn_graph *graph, int32_t node) {
 
 tn_status tflite_gelu(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering t = tn_low_open(call, graph, node);
+  if (tfl_has_wide_exp(&t))
+    return tn_low_done(&t, tfl_wide_gelu(&t, tn_low_int(&t, "approximate", 0)));
   const int32_t x = tfl_real(&t, 0);
   const tn_attr a = tn_attr_str("approximate", tn_low_int(&t, "approximate", 0) ? "tanh" : "none");
   return tn_low_done(&t, tfl_from_real(&t, tn_low_emit(&t, "Gelu", &x, 1, &a, 1), 0));

@@ -101,7 +101,7 @@ int32_t tfl_wide_tanh(const tn_lowering *t) {
   return looked_up(t, tanh_of, &c);
 }
 
-/* ---- Exp, and 1 / Sqrt ---- */
+/* ---- Exp, Log, Gelu, and 1 / Sqrt ---- */
 
 /* 512 pieces of 128 codes. Each begins half of what the middle of a straight line would be off by
  * beside the function. */
@@ -112,27 +112,27 @@ static int64_t as_code(double v) { return (int64_t)fmin(fmax(v, INT16_MIN), INT1
 typedef struct straights {
   double x_scale, y_scale;
   int64_t x_zero;
-  double (*function)(double x, double most); /* most: what the largest code is */
+  double (*function)(double x, double most, double least); /* what the last codes are */
 } straights;
 
 /* Numbers of type T, which is float for functions of one value, and double for Softmax. */
-#define PIECES_MAKE(name, T)                                                            \
-  static void name(const straights *s, int64_t *out) {                                  \
-    const T x_scale = (T)s->x_scale, y_scale = (T)s->y_scale;                           \
-    const T from = x_scale * (T)(INT16_MIN - s->x_zero),                                \
-            to = x_scale * (T)(INT16_MAX - s->x_zero);                                  \
-    const T step = (to - from) / PIECES, half = step / 2;                               \
-    const T inverse = CODES / (y_scale * INT16_MAX - y_scale * INT16_MIN);              \
-    const double most = (double)(y_scale * INT16_MAX);                                  \
-    for (int64_t k = 0; k < PIECES; k++) {                                              \
-      const T x = from + (T)k * step, next = from + (T)(k + 1) * step, mid = x + half;  \
-      const T begin = (T)round((double)((T)s->function((double)x, most) * inverse)),    \
-              end = (T)s->function((double)next, most) * inverse;                       \
-      const T straight = (T)round((double)((end + begin) / 2)),                         \
-              middle = (T)round((double)((T)s->function((double)mid, most) * inverse)); \
-      out[k] = as_code((double)(begin - (T)round((double)((straight - middle) / 2))));  \
-    }                                                                                   \
-    out[PIECES] = as_code(round((double)((T)s->function((double)to, most) * inverse))); \
+#define PIECES_MAKE(name, T)                                                                   \
+  static void name(const straights *s, int64_t *out) {                                         \
+    const T x_scale = (T)s->x_scale, y_scale = (T)s->y_scale;                                  \
+    const T from = x_scale * (T)(INT16_MIN - s->x_zero),                                       \
+            to = x_scale * (T)(INT16_MAX - s->x_zero);                                         \
+    const T step = (to - from) / PIECES, half = step / 2;                                      \
+    const T inverse = CODES / (y_scale * INT16_MAX - y_scale * INT16_MIN);                     \
+    const double most = (double)(y_scale * INT16_MAX), least = (double)(y_scale * INT16_MIN);  \
+    for (int64_t k = 0; k < PIECES; k++) {                                                     \
+      const T x = from + (T)k * step, next = from + (T)(k + 1) * step, mid = x + half;         \
+      const T begin = (T)round((double)((T)s->function((double)x, most, least) * inverse)),    \
+              end = (T)s->function((double)next, most, least) * inverse;                       \
+      const T straight = (T)round((double)((end + begin) / 2)),                                \
+              middle = (T)round((double)((T)s->function((double)mid, most, least) * inverse)); \
+      out[k] = as_code((double)(begin - (T)round((double)((straight - middle) / 2))));         \
+    }                                                                                          \
+    out[PIECES] = as_code(round((double)((T)s->function((double)to, most, least) * inverse))); \
   }
 PIECES_MAKE(pieces_make_f32, float)
 PIECES_MAKE(pieces_make_f64, double)
@@ -150,26 +150,49 @@ bool tfl_has_wide_exp(const tn_lowering *t) {
          !tfl_zero(t, 1);
 }
 
-static int32_t straight_answers(const tn_lowering *t, double (*function)(double x, double most)) {
+static int32_t straight_answers(const tn_lowering *t, double (*function)(double, double, double)) {
   const straights s = {tfl_scale(t, 0), tfl_scale(t, 1), 0, function};
   int64_t pieces[PIECES + 1];
   pieces_make_f32(&s, pieces);
   return looked_up(t, straight_of, pieces);
 }
 
-static double exp_of_f32(double x, double most) { return (void)most, (double)expf((float)x); }
+static double exp_of_f32(double x, double most, double least) {
+  return (void)most, (void)least, (double)expf((float)x);
+}
 int32_t tfl_wide_exp(const tn_lowering *t) { return straight_answers(t, exp_of_f32); }
 
 /* Of what has no root, too, there is an answer. */
-static double one_over_root(double x, double most) {
-  return x > 0 ? (double)(1 / sqrtf((float)x)) : most;
+static double one_over_root(double x, double most, double least) {
+  return (void)least, x > 0 ? (double)(1 / sqrtf((float)x)) : most;
 }
 int32_t tfl_wide_rsqrt(const tn_lowering *t) { return straight_answers(t, one_over_root); }
 
+static double log_of(double x, double most, double least) {
+  return (void)most, x > 0 ? (double)logf((float)x) : least;
+}
+bool tfl_has_wide_log(const tn_lowering *t) { return tfl_has_wide_exp(t); }
+int32_t tfl_wide_log(const tn_lowering *t) { return straight_answers(t, log_of); }
+
+static double gelu_by_erf(double x, double most, double least) {
+  return (void)most, (void)least, 0.5 * x * (1 + erf(x * sqrt(0.5)));
+}
+static double gelu_by_tanh(double x, double most, double least) {
+  const double inner = 0.7978845608028654 * (x + 0.044715 * x * x * x); /* sqrt(2 / pi) */
+  return (void)most, (void)least, 0.5 * x * (1 + tanh(inner));
+}
+int32_t tfl_wide_gelu(const tn_lowering *t, bool by_tanh) {
+  return straight_answers(t, by_tanh ? gelu_by_tanh : gelu_by_erf);
+}
+
 /* ---- Softmax ---- */
 
-static double exp_of(double x, double most) { return (void)most, exp(x); }
-static double one_over_one_plus(double x, double most) { return (void)most, 1 / (1 + x); }
+static double exp_of(double x, double most, double least) {
+  return (void)most, (void)least, exp(x);
+}
+static double one_over_one_plus(double x, double most, double least) {
+  return (void)most, (void)least, 1 / (1 + x);
+}
 
 static int32_t straight_table(const tn_lowering *t, straights s) {
   int64_t pieces[PIECES + 1];

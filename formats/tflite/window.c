@@ -78,6 +78,7 @@ typedef struct conv {
   int64_t group, filters;
   int32_t weights;
   uint32_t x, filter, bias; /* inputs */
+  bool is_product;          /* FULLY_CONNECTED */
 } conv;
 
 /* Per-filter factors w_scale * x_scale / y_scale in f32, as XNNPACK makes them. */
@@ -112,6 +113,58 @@ static int32_t fixed_sums(const tn_lowering *t, const conv *c, int32_t sums) {
   return y;
 }
 
+/* Scales of FULLY_CONNECTED as multipliers of 1/2 to 1 and powers of 2. Of one scale for all,
+ * LiteRT multiplies the two of the inputs in f32. */
+static void product_scales(const tn_lowering *t, const conv *c, int64_t n, double *multipliers,
+                           double *powers) {
+  const tn_floats channels = tn_low_floats(t, "channel_scales");
+  const float joint = (float)tfl_scale(t, c->x) * (float)tfl_scale(t, c->filter);
+  for (int64_t k = 0; k < n; k++) {
+    const double both = n > 1 ? tfl_scale(t, c->x) * channels.data[k] : (double)joint;
+    int power;
+    multipliers[k] = frexp(both / tfl_scale(t, tfl_y(t)), &power);
+    powers[k] = ldexp(1, power);
+  }
+}
+
+/* One f64 for each channel of sums [rows, n, 1, 1]. */
+static int32_t per_channel(const tn_lowering *t, const double *data, int64_t n) {
+  const int64_t shape[] = {n, 1, 1};
+  const tn_tensor values = tn_tensor_make(TN_F64, 3, shape, (void *)(uintptr_t)data);
+  return tn_emit_const(t->call, t->graph, &values);
+}
+
+static int32_t rounded_up(const tn_lowering *t, int32_t x) {
+  return tn_low_1(t, "Floor", tn_low_2(t, "Add", x, tn_low_number(t, TN_F64, 0.5)));
+}
+
+/* FULLY_CONNECTED of 16 bits, unlike convolutions. Sums with a bias of i64: times the scale in f64,
+ * rounded once. Others, of i32: times the multiplier, rounded, times the power, rounded; halves up
+ * both times. */
+static int32_t fixed_product(const tn_lowering *t, const conv *c, int32_t sums) {
+  const tn_floats channels = tn_low_floats(t, "channel_scales");
+  const int64_t n = channels.size == c->filters && c->filters > 1 ? c->filters : 1;
+  double *m = t->call->host->alloc(t->call->ctx, (uint64_t)n * 2 * sizeof *m);
+  int64_t lo, hi;
+  int32_t y;
+  if (!m) return TN_ERR_MEMORY;
+  product_scales(t, c, n, m, m + n);
+  tfl_code_bounds(t, TN_I16, &lo, &hi);
+  const tn_tensor *bias = c->bias ? tn_low_type(t, c->bias) : NULL;
+  if (bias && bias->dtype == TN_I64) {
+    for (int64_t k = 0; k < n; k++) {
+      const double w = n > 1 ? channels.data[k] : tfl_scale(t, c->filter);
+      m[k] = tfl_scale(t, c->x) * w / tfl_scale(t, tfl_y(t));
+    }
+    y = tn_low_1(t, "Round", tn_low_2(t, "Mul", sums, per_channel(t, m, n)));
+  } else {
+    const int32_t scaled = rounded_up(t, tn_low_2(t, "Mul", sums, per_channel(t, m, n)));
+    y = rounded_up(t, tn_low_2(t, "Mul", scaled, per_channel(t, m + n, n)));
+  }
+  t->call->host->free(t->call->ctx, m);
+  return tn_low_cast(t, tn_low_clip(t, y, TN_F64, (double)lo, (double)hi), TN_I16);
+}
+
 static int32_t fixed_conv(const tn_lowering *t, const conv *c, const char *op, int32_t x,
                           const tn_attr *attrs, uint32_t n_attrs) {
   if (tfl_zero(t, c->x) || tfl_zero(t, c->filter))
@@ -120,7 +173,8 @@ static int32_t fixed_conv(const tn_lowering *t, const conv *c, const char *op, i
                             c->bias && tn_low_type(t, c->bias)
                                 ? tn_low_cast(t, tn_low_in(t, c->bias), TN_F64)
                                 : TN_NO_ID};
-  return fixed_sums(t, c, tn_low_emit(t, op, inputs, 3, attrs, n_attrs));
+  const int32_t sums = tn_low_emit(t, op, inputs, 3, attrs, n_attrs);
+  return c->is_product ? fixed_product(t, c, sums) : fixed_sums(t, c, sums);
 }
 
 static int32_t quantised_conv(const tn_lowering *t, const conv *c, int32_t x) {
@@ -289,13 +343,15 @@ static int32_t any_conv(const tn_lowering *t, const conv *c, int32_t x) {
 
 /* [rows, depth] times [units, depth]: a convolution of single pixels, whose sums may begin with a
  * bias of i32. */
-static int32_t quantised_product(const tn_lowering *t, int64_t rows, int64_t units, int64_t depth) {
+static int32_t quantised_product(const tn_lowering *t, int64_t rows, int64_t units, int64_t depth,
+                                 bool is_product) {
   const int64_t x_shape[] = {rows, depth, 1, 1}, w_shape[] = {units, depth, 1, 1};
   conv c = {.w = {.n = 2, .kernel = {1, 1}, .strides = {1, 1}, .dilations = {1, 1}},
             .group = 1,
             .filters = units,
             .filter = 1,
-            .bias = 2};
+            .bias = 2,
+            .is_product = is_product};
   c.bias = tn_low_type(t, 2) ? 2 : 0;
   c.weights = tn_low_reshape(t, tn_low_in(t, 1), 4, w_shape);
   return any_conv(t, &c, tn_low_reshape(t, tn_low_in(t, 0), 4, x_shape));
@@ -314,7 +370,8 @@ static bool sees_all(const conv *c, const tn_tensor *x) {
 static tn_status product_of_all(const tn_lowering *t, const conv *c, const tn_tensor *x) {
   const int64_t rows = x->shape[0], shape[] = {rows, 1, 1, c->filters};
   const int64_t depth = rows ? tn_elements(x) / rows : 0;
-  return tn_low_done(t, tn_low_reshape(t, quantised_product(t, rows, c->filters, depth), 4, shape));
+  const int32_t y = quantised_product(t, rows, c->filters, depth, false);
+  return tn_low_done(t, tn_low_reshape(t, y, 4, shape));
 }
 
 static tn_status conv_of(const tn_lowering *t, conv *c, const int32_t *perm) {
@@ -666,7 +723,7 @@ tn_status tflite_fully_connected(const tn_call *call, tn_graph *graph, int32_t n
   const conv c = {.filter = 1};
   if (tn_low_int(&t, "weights_format", 0)) return tn_low_unsupported(&t, "shuffled weights");
   const int32_t y = is_dynamic(&t, &c)     ? dynamic_product(&t, rows, units, depth)
-                    : tfl_is_quantised(&t) ? quantised_product(&t, rows, units, depth)
+                    : tfl_is_quantised(&t) ? quantised_product(&t, rows, units, depth, true)
                                            : real_product(&t, rows, depth);
   const bool keeps = tn_low_int(&t, "keep_num_dims", 0) && x->rank > 0;
   int64_t shape[TN_MAX_RANK] = {rows, units};

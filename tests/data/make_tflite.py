@@ -240,6 +240,28 @@ def wide(name, folder=here):
     m.save(name, [x, z, v], outputs, folder)
 
 
+def wide_sums(name, folder=here):
+    """FULLY_CONNECTED of 16-bit codes, which rounds by the type of its bias, and Log and Gelu."""
+    m = Model("wide_sums")
+    x = m.tensor("x", [40, 9], np.int16, scale=1.7e-4, zero=0)
+    w = rng.integers(-127, 128, (30, 9)).astype(np.int8)
+    outputs = []
+    for k, (bias, n) in enumerate(((None, 1), (np.int64, 1), (np.int32, 30), (np.int64, 30))):
+        scales = rng.uniform(0.005, 0.015, n)
+        ins = [x, m.const("w%d" % k, w, scale=scales)]
+        if bias:
+            b = rng.integers(-10**6, 10**6, 30).astype(bias)
+            ins.append(m.const("b%d" % k, b, scale=scales * 1.7e-4))
+        outputs.append(m.tensor("y%d" % k, [40, 30], np.int16, scale=0.0013, zero=0))
+        m.op("FULLY_CONNECTED", ins, outputs[k:], options("FullyConnectedOptions"))
+    functions = ("LOG", None), ("GELU", False), ("GELU", True)
+    for op, by_tanh in functions:
+        outputs.append(m.tensor("y%d" % len(outputs), [40, 9], np.int16, scale=2e-4, zero=0))
+        more = [] if by_tanh is None else [options("GeluOptions", approximate=by_tanh)]
+        m.op(op, [x], outputs[-1:], *more)
+    m.save(name, [x], outputs, folder)
+
+
 def table(b, *fields):
     """A table whose fields are offsets, or numbers of a byte; None: left out."""
     b.StartObject(len(fields))
@@ -539,7 +561,7 @@ if __name__ == "__main__":
     corpus = os.path.join(here, "..", "fuzz", "corpus", "tflite")
     os.makedirs(corpus, exist_ok=True)
     for make in net, net_int8, moves, custom, control, spectrum, codes, described, states, \
-            lookup, recurrent, products, wide, cells, \
+            lookup, recurrent, products, wide, wide_sums, cells, \
             resized, stablehlo, drawn:
         folder = os.path.join(here, "tflite", make.__name__)
         os.makedirs(os.path.join(folder, "ref"), exist_ok=True)
