@@ -22,11 +22,12 @@
 #include "conv_gather.h"
 
 enum {
-  MAX_TAPS = 256,          /* of narrow inputs: times their channels */
+  MOST_TAPS = 1024,        /* of narrow inputs: of all channels together */
   STRIP_BYTES = 256 << 10, /* of input, in L2 */
   /* The same where weights do not stay in L2: each strip reads all of them once more. */
   HEAVY_STRIP_BYTES = 512 << 10,
   HEAVY_BYTES = 1 << 20,   /* of weights, and more */
+  LEAST_RUN = 4,           /* pixels: fewer in a row wait for their own sums as long */
   CHUNK_BYTES = 128 << 10, /* of weights, in L2 beside it */
   TAP_CHANNELS = 128,      /* of a chunk, where it goes tap by tap */
   SUM_CHANNELS = 8         /* as many take as long as to load and store the sums of a tile */
@@ -118,8 +119,7 @@ static tn_status layer_place(layer *l, uint32_t n_workers) {
 
 /* Pixels that all taps together reach, where each row takes as long as LEAST_RUN. */
 static double layer_reach(const layer *l) {
-  enum { LEAST_RUN = 4 };
-  const tn_window w = tn_window_padded(&l->c.w, 3);
+  const tn_window w = tn_window_inner(&l->c.w, 3);
   int64_t lo, hi;
   double rows = 0, columns = 0;
   for (int64_t t = 0; t < l->kernel_h; t++) {
@@ -136,7 +136,8 @@ static double layer_reach(const layer *l) {
 static double layer_ns(const layer *l) {
   const double filters = (double)(l->out_blocks * TN_VF_LANES), channels = (double)l->c.channels;
   const double copied = (double)l->strip_floats * (double)(l->cut.strips * l->cut.parts);
-  double sums = (double)l->n_pixels * channels * (double)l->c.taps; /* for each filter */
+  const double slow = l->run < LEAST_RUN ? (double)LEAST_RUN / (double)tn_max_i64(1, l->run) : 1;
+  double sums = (double)l->n_pixels * slow * channels * (double)l->c.taps; /* for each filter */
   if (l->by_taps) {
     const double reach = layer_reach(l), chunks = (double)tn_ceil_div(l->in_blocks, l->chunk);
     sums = reach * channels + (reach * chunks + (double)l->n_pixels) * SUM_CHANNELS;
@@ -148,7 +149,7 @@ static tn_status layer_make(const tn_call *call, layer *out) {
   layer l = {0};
   tn_status s = conv_shape_make(call, &l.c);
   if (s) return s;
-  const tn_window w = tn_window_padded(&l.c.w, 3);
+  const tn_window w = tn_window_inner(&l.c.w, 3);
   l.in_h = w.in[1], l.in_w = w.in[2], l.out_h = w.out[1], l.out_w = w.out[2];
   l.kernel_h = w.kernel[1], l.kernel_w = w.kernel[2];
   l.stride_h = w.stride[1], l.stride_w = w.stride[2];
@@ -187,8 +188,10 @@ const char *TN_SIMD_NAME(conv_blocked_refuse)(const tn_call *call) {
   conv_shape c;
   if (x->rank < 3 || x->rank > 4) return "takes 1 or 2 spatial dims";
   if (a->group != 1) return "takes one group";
-  if (conv_shape_make(call, &c) || c.taps > MAX_TAPS) return "takes windows of up to 256 taps";
+  if (conv_shape_make(call, &c)) return "its shapes do not fit";
   if (x->layout == TN_PLAIN && c.channels > NARROW) return "takes up to 4 channels in plain layout";
+  if (c.taps > MOST_TAPS / (x->layout == TN_PLAIN ? tn_max_i64(1, c.channels) : 1))
+    return "takes windows of up to 1024 taps, in plain layout those of all channels together";
   layer l;
   if (layer_make(call, &l) || l.strip_floats > MOST_FLOATS)
     return "takes windows of which a strip of output rows fits into memory";
@@ -316,7 +319,7 @@ static void copy_strip(const layer *l, const float *x, int64_t oh, int64_t n_row
 typedef struct band {   /* a strip as it is read */
   const float *x;       /* of output row 0 of the strip, pixel 0 */
   int64_t row, x_block; /* floats between input rows, and blocks */
-  int64_t at[MAX_TAPS * NARROW];
+  int64_t at[MOST_TAPS];
   int64_t image, first_row, n_rows;
   bool strange; /* this worker has read none of it yet, and another may have written it */
 } band;
@@ -401,6 +404,13 @@ static tile_args group_tile(const tn_call *call, const layer *l, const band *s, 
   return a;
 }
 
+/* The weights that come after those that end at `end`; after the last come the first, of the next
+ * strip: to fetch what is not mapped takes far longer than to wait for what is. */
+static const char *weights_after(const tn_call *call, const layer *l, const float *end) {
+  const float *w = call->state;
+  return (const char *)(end < w + packed_floats(l) ? end : w);
+}
+
 /* All rows of the strip for one group of output blocks. y: block 0 of the group, output row 0. */
 static void run_group(const tn_call *call, const layer *l, const band *s, int64_t group,
                       const float *bias, float *y) {
@@ -417,7 +427,7 @@ static void run_group(const tn_call *call, const layer *l, const band *s, int64_
     a.last_channels = channels - (a.blocks - 1) * l->step;
     a.finish = last ? &finish : NULL;
     const float *end = w + width * TN_VF_LANES * l->c.taps * channels, *x = s->x + i * s->x_block;
-    a.next = (const char *)end;
+    a.next = weights_after(call, l, end);
     a.second = (end - w) * (int64_t)sizeof(float) / 2;
     for (int64_t at = 0, n; at < pixels; at += n, x += row) {
       const int64_t first = s->first_row * l->out_w + at;
@@ -449,7 +459,7 @@ static tap_reach tap_reach_make(const layer *l, const band *s, const tn_window *
 static void run_group_by_taps(const tn_call *call, const layer *l, const band *s, int64_t group,
                               const float *bias, float *y) {
   static const int64_t here[1] = {0};
-  const tn_window window = tn_window_padded(&l->c.w, 3);
+  const tn_window window = tn_window_inner(&l->c.w, 3);
   const int64_t width = group_blocks(l, group), n = strip_pixels(l, s);
   const tile_fn *tiles = tiles_wide[width - 1];
   const float *w = (const float *)call->state + group_at(l, group);
@@ -468,7 +478,7 @@ static void run_group_by_taps(const tn_call *call, const layer *l, const band *s
     for (int64_t tap = 0; tap < l->c.taps; tap++, w += n_weights) {
       const tap_reach r = tap_reach_make(l, s, &window, tap);
       const int64_t at = r.at + i * s->x_block;
-      a.next = (const char *)(w + n_weights);
+      a.next = weights_after(call, l, w + n_weights);
       a.next_step = next_step(width, (r.h1 - r.h0) * (r.w1 - r.w0));
       for (int64_t oh = r.h0; oh < r.h1; oh++)
         run_row(tiles, &a, s->x + (at + (oh - s->first_row) * l->row_step * s->row), l->unit, w,

@@ -164,7 +164,7 @@ tn_status conv_depthwise_f32_c(const tn_call *call, uint32_t stage, int64_t begi
   conv_shape c;
   tn_status s = conv_shape_make(call, &c);
   if (s) return s;
-  const tn_window window = tn_window_padded(&c.w, 3);
+  const tn_window window = tn_window_inner(&c.w, 3);
   const float *x = call->inputs[0]->data, *w = call->inputs[1]->data;
   const float *bias = call->inputs[2] ? call->inputs[2]->data : NULL;
   float *y = call->outputs[0]->data;

@@ -213,7 +213,7 @@ tn_status TN_SIMD_NAME(conv_depthwise_plan)(const tn_call *call, tn_kernel_plan 
   conv_shape c;
   tn_status s = conv_shape_make(call, &c);
   if (s) return s;
-  const tn_window w = tn_window_padded(&c.w, 3);
+  const tn_window w = tn_window_inner(&c.w, 3);
   const double vectors = (double)(c.batch * c.filters * w.out[0]) *
                          (double)(w.out[1] * tn_ceil_div(w.out[2], TN_VF_LANES));
   out->items[0] = c.batch * c.filters;
@@ -244,7 +244,7 @@ tn_status TN_SIMD_NAME(conv_depthwise_f32)(const tn_call *call, uint32_t stage, 
   conv_shape c;
   tn_status s = conv_shape_make(call, &c);
   if (s) return s;
-  tn_window window = tn_window_padded(&c.w, 3);
+  tn_window window = tn_window_inner(&c.w, 3);
   depthwise_flatten(&window);
   const float *x = call->inputs[0]->data, *w = call->inputs[1]->data;
   const float *bias = call->inputs[2] ? call->inputs[2]->data : NULL;

@@ -22,7 +22,7 @@ typedef struct conv_gather {
 } conv_gather;
 
 static inline conv_gather conv_gather_block(const conv_shape *c, int64_t pixel) {
-  conv_gather g = {.w = tn_window_padded(&c->w, 3),
+  conv_gather g = {.w = tn_window_inner(&c->w, 3),
                    .in_size = c->in_size,
                    .taps = c->taps,
                    .pixel = pixel,

@@ -35,7 +35,7 @@ static tn_status cut_make(const tn_call *call, cut *out) {
   cut t = {0};
   tn_status s = conv_shape_make(call, &t.c);
   if (s) return s;
-  t.w = tn_window_padded(&t.c.w, 3);
+  t.w = tn_window_inner(&t.c.w, 3);
   t.in_group = t.c.channels / t.c.groups;
   t.out_group = t.c.filters / t.c.groups;
   t.depth = t.in_group * t.c.taps;
@@ -86,6 +86,8 @@ tn_status TN_SIMD_NAME(conv_f32_plan)(const tn_call *call, tn_kernel_plan *out) 
   if (is_const) out->state_bytes = strip_bytes(&t);
   out->items[0] = t.c.batch * t.c.groups * t.pixel_blocks * t.filter_blocks;
   const double gathered = (double)(t.c.batch * t.c.channels * t.c.taps) * (double)t.c.out_size;
+  const double columns = (double)(tn_ceil_div(t.c.out_size, TN_TILE_NR) * TN_TILE_NR);
+  flops *= columns / (double)tn_max_i64(1, t.c.out_size);
   out->cost_ns = flops / (TN_VF_LANES == 16 ? 90 : 55) + 500 + gathered * 0.25;
   out->grain[0] = tn_grain(TN_THREAD_NS, out->cost_ns / (double)out->items[0]);
   return TN_OK;

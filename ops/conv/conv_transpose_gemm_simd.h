@@ -72,7 +72,7 @@ static tn_status columns_make(const tn_call *call, columns *out) {
   columns t = {0};
   const tn_status s = conv_transpose_shape(call, &t.c);
   if (s) return s;
-  t.w = tn_window_padded(&t.c.w, 3);
+  t.w = tn_window_inner(&t.c.w, 3);
   while (t.cut < 2 && t.w.in[t.cut] == 1 && t.w.out[t.cut] == 1) t.cut++;
   t.in_group = t.c.channels / t.c.groups;
   t.out_group = t.c.filters / t.c.groups;

@@ -15,6 +15,7 @@
 #include "conv_transpose_phase.h"
 
 enum {
+  MAX_TAPS = 256,
   RUN_PIXELS = 4 * TILE_PIXELS, /* of rows that are run as one */
   PART_PIXELS = 8 * TILE_PIXELS /* of a row that is all of the image */
 };
@@ -33,7 +34,7 @@ static tn_status transposed_make(const tn_call *call, transposed *out) {
   transposed g = {0};
   const tn_status s = conv_transpose_shape(call, &g.c);
   if (s) return s;
-  g.c.w = tn_window_padded(&g.c.w, 2); /* 1-D: images of one row */
+  g.c.w = tn_window_inner(&g.c.w, 2); /* 1-D: images of one row */
   const tn_window *w = &g.c.w;
   g.in_blocks = tn_ceil_div(g.c.channels, TN_VF_LANES);
   g.out_blocks = tn_ceil_div(g.c.filters, TN_VF_LANES);

@@ -317,10 +317,11 @@ static void winograd_multiply(const winograd *g, const float *v, const float *w,
   a.next_step = width * TN_VF_LANES * (int64_t)sizeof(float) /
                 (2 * tn_max_i64(1, tn_ceil_div(tiles, TILE_PIXELS)));
   a.second = width * TN_VF_LANES * g->c.channels * (int64_t)sizeof(float) / 2;
+  const int64_t n_weights = width * TN_VF_LANES * g->c.channels;
   for (int point = 0; point < POINTS; point++) {
-    a.next = (const char *)(w + width * TN_VF_LANES * g->c.channels);
-    run_row(tiles_wide[width - 1], &a, v, TN_VF_LANES, w, m, tiles);
-    v += g->v_step, m += g->m_step, w += width * TN_VF_LANES * g->c.channels;
+    a.next = (const char *)(w + (point + 1) % POINTS * n_weights); /* never behind the last */
+    run_row(tiles_wide[width - 1], &a, v, TN_VF_LANES, w + point * n_weights, m, tiles);
+    v += g->v_step, m += g->m_step;
   }
 }
 

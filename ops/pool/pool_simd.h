@@ -8,7 +8,7 @@
 
 /* 1 or 2 spatial dims seen as 2. */
 enum { H, W };
-static tn_window pool_window(const pool_shape *p) { return tn_window_padded(&p->w, 2); }
+static tn_window pool_window(const pool_shape *p) { return tn_window_inner(&p->w, 2); }
 
 /* Whether it is less work to fold the rows of a window into a line first. */
 static bool folds_rows(const tn_window *r) {

@@ -408,13 +408,21 @@ static void put_step(const walk *w, const tn_call *call, int64_t k, int64_t u, i
   }
 }
 
+/* Whether a sequence of the group is not over at step k. */
+static bool any_at(const walk *w, int64_t k) {
+  for (int64_t s = 0; s < w->live; s++)
+    if (time_of(w, s, k) >= 0) return true;
+  return false;
+}
+
 /* Every other turn goes through R backwards, so that what of it the cache still holds is used. */
 static void walk_part(const walk *w, const tn_call *call, int64_t turn, int64_t part) {
   const net *l = w->l;
   const int64_t per_step = turns_per_step(&l->n), begin = part * l->blocks / l->parts,
                 end = (part + 1) * l->blocks / l->parts, u = begin * TN_VF_LANES;
   const block_fn block = block_of_turn(&l->n, turn);
-  for (int64_t b = begin; b < end; b++) block(w, turn % 2 ? begin + end - 1 - b : b);
+  if (any_at(w, turn / per_step))
+    for (int64_t b = begin; b < end; b++) block(w, turn % 2 ? begin + end - 1 - b : b);
   if ((turn + 1) % per_step == 0)
     put_step(w, call, turn / per_step, u, tn_min_i64(end * TN_VF_LANES, l->n.hidden) - u);
 }

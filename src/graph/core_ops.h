@@ -1,4 +1,5 @@
-/* The operators that planning makes by itself: the only ones that the core knows by name. */
+/* The operators that planning makes by itself, and two of ONNX: the only ones that the core knows
+ * by name. */
 #ifndef TN_GRAPH_CORE_OPS_H
 #define TN_GRAPH_CORE_OPS_H
 
@@ -24,5 +25,10 @@ int32_t tn_graph_add_core(tn_graph *g, const char *op, const char *name, int32_t
                           const char *attribute, int64_t value);
 
 static inline bool tn_is_region(const tn_gnode *n) { return tn_is_core_op(n, TN_CORE_REGION); }
+static inline bool tn_is_onnx_op(const tn_gnode *n, const char *op) {
+  return !strcmp(n->node.op, op) && !*n->node.domain;
+}
+static inline bool tn_is_loop(const tn_gnode *n) { return tn_is_onnx_op(n, "Loop"); }
+static inline bool tn_is_identity(const tn_gnode *n) { return tn_is_onnx_op(n, "Identity"); }
 
 #endif

@@ -14,8 +14,7 @@ static void drop_user(tn_value *v, int32_t node) {
   }
 }
 
-static int32_t *writable_ids(
-    const int32_t *ids) { /* they live in our arena; the public struct shows them const */
+int32_t *tn_graph_writable_ids(const int32_t *ids) {
   union {
     const int32_t *in;
     int32_t *out;
@@ -38,7 +37,7 @@ tn_status tn_graph_set_node_input(tn_graph *g, int32_t node, uint32_t index, int
   if (value >= 0 && tn_graph_add_user(g, value, node)) return TN_ERR_MEMORY;
   int32_t old = n->node.inputs[index];
   if (old >= 0) drop_user(tn_graph_val(g, old), node);
-  writable_ids(n->node.inputs)[index] = value;
+  tn_graph_writable_ids(n->node.inputs)[index] = value;
   follow_input(n, index, value);
   g->unsorted = true;
   g->n_edits++;
@@ -56,7 +55,7 @@ tn_status tn_graph_append_node_input(tn_graph *g, int32_t node, int32_t value) {
     n->node.inputs = ids;
     n->input_room = (uint32_t)room;
   }
-  writable_ids(n->node.inputs)[count] = -1;
+  tn_graph_writable_ids(n->node.inputs)[count] = -1;
   n->node.n_inputs = count + 1;
   return tn_graph_set_node_input(g, node, count, value);
 }
@@ -129,7 +128,7 @@ void tn_graph_detach_outputs(tn_graph *g, int32_t node) {
   for (uint32_t k = 0; k < n->n_outputs; k++) {
     if (n->outputs[k] < 0) continue;
     tn_graph_val(g, n->outputs[k])->producer = -1;
-    writable_ids(n->outputs)[k] = -1;
+    tn_graph_writable_ids(n->outputs)[k] = -1;
   }
 }
 
@@ -138,7 +137,7 @@ tn_status tn_graph_attach_output(tn_graph *g, int32_t node, uint32_t index, int3
   if (index >= n->n_outputs || value < 0 || value >= g->values.n ||
       tn_graph_val(g, value)->producer >= 0)
     return TN_ERR_INVALID;
-  writable_ids(n->outputs)[index] = value;
+  tn_graph_writable_ids(n->outputs)[index] = value;
   tn_graph_val(g, value)->producer = node;
   g->unsorted = true;
   g->n_edits++;

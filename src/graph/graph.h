@@ -247,6 +247,8 @@ tn_status tn_graph_set_const(tn_graph *g, int32_t value, const tn_tensor *type,
 tn_status tn_graph_set_node_input(tn_graph *g, int32_t node, uint32_t index, int32_t value);
 tn_status tn_graph_append_node_input(tn_graph *g, int32_t node,
                                      int32_t value); /* for captures and epilogues */
+/* A node's inputs or outputs: the public struct shows them const, but they live in our arena. */
+int32_t *tn_graph_writable_ids(const int32_t *ids);
 tn_status tn_graph_replace_value(tn_graph *g, int32_t from, int32_t to);
 /* `to` takes the name over if it has none. */
 tn_status tn_graph_move_name(tn_graph *g, int32_t from, int32_t to);
@@ -264,6 +266,9 @@ void tn_graph_detach_outputs(tn_graph *g, int32_t node);
 tn_status tn_graph_attach_output(tn_graph *g, int32_t node, uint32_t index, int32_t value);
 /* Removes nodes none of whose outputs is read, impure ones excepted. */
 tn_status tn_graph_remove_dead(tn_graph *g);
+/* hoist.c: what a loop carries unchanged is captured by its body; the same in all graphs of the
+ * node. */
+tn_status tn_graph_hoist(tn_graph *g, int32_t node);
 /* Topological order, stable. TN_ERR_INVALID and a message that names a node on the cycle. */
 tn_status tn_graph_sort(tn_graph *g, tn_diag *diag);
 /* Binds names that a subgraph does not define to the parent's values: fills captures, extends the

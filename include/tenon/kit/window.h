@@ -76,6 +76,9 @@ static inline void tn_window_reach(const tn_window *w, int32_t k, int64_t t, int
 /* The same window with dims of one element in front, so that there are n: one set of loops serves
  * all numbers of dims up to n. */
 TN_KIT_FN tn_window tn_window_padded(const tn_window *w, int32_t n);
+/* The same, and the model's own dims in which nothing moves (one element, one tap, no pads) come in
+ * front, too: where W is 1, inner loops run along H. */
+TN_KIT_FN tn_window tn_window_inner(const tn_window *w, int32_t n);
 
 #ifdef TN_KIT_BODIES
 
@@ -167,20 +170,29 @@ TN_KIT_FN tn_status tn_window_make(const tn_call *call, const tn_window_attrs *a
   return TN_OK;
 }
 
-TN_KIT_FN tn_window tn_window_padded(const tn_window *w, int32_t n) {
+/* Dims of w from the last one on, without those that are left out, stand at the end of the n. */
+static inline tn_window tn_window_last(const tn_window *w, int32_t n, bool leaves_idle) {
   tn_window r = {.n = n};
-  for (int32_t k = 0; k < n; k++) {
-    const int32_t from = k - (n - w->n);
-    const bool there = from >= 0;
-    r.in[k] = there ? w->in[from] : 1;
-    r.out[k] = there ? w->out[from] : 1;
-    r.kernel[k] = there ? w->kernel[from] : 1;
-    r.stride[k] = there ? w->stride[from] : 1;
-    r.dilation[k] = there ? w->dilation[from] : 1;
-    r.pad_lo[k] = there ? w->pad_lo[from] : 0;
-    r.pad_hi[k] = there ? w->pad_hi[from] : 0;
+  for (int32_t k = 0; k < n; k++)
+    r.in[k] = r.out[k] = r.kernel[k] = r.stride[k] = r.dilation[k] = 1;
+  for (int32_t from = w->n - 1, k = n - 1; from >= 0 && k >= 0; from--) {
+    const bool is_idle = w->in[from] == 1 && w->out[from] == 1 && w->kernel[from] == 1 &&
+                         !w->pad_lo[from] && !w->pad_hi[from];
+    if (is_idle && leaves_idle) continue;
+    r.in[k] = w->in[from], r.out[k] = w->out[from], r.kernel[k] = w->kernel[from];
+    r.stride[k] = w->stride[from], r.dilation[k] = w->dilation[from];
+    r.pad_lo[k] = w->pad_lo[from], r.pad_hi[k] = w->pad_hi[from];
+    k--;
   }
   return r;
+}
+
+TN_KIT_FN tn_window tn_window_padded(const tn_window *w, int32_t n) {
+  return tn_window_last(w, n, false);
+}
+
+TN_KIT_FN tn_window tn_window_inner(const tn_window *w, int32_t n) {
+  return tn_window_last(w, n, true);
 }
 
 #endif

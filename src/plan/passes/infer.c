@@ -75,7 +75,8 @@ tn_status tn_infer_and_fold(const tn_planner *p, tn_graph *g, int32_t node, bool
   const tn_gnode *n = tn_graph_node(g, node);
   *out_done = false;
   if (!inputs_known(g, n)) return tn_infer_dtypes(p, g, node);
-  tn_status s = share_constants(g, n);
+  tn_status s = tn_graph_hoist(g, node);
+  if (!s) s = share_constants(g, n);
   if (s) return s;
   int32_t input = -1;
   s = tn_infer_node(p, g, node, &input, diag);
