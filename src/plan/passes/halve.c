@@ -58,8 +58,38 @@ static uint32_t wanted(const halver *h, const tn_gnode *n) {
   return half;
 }
 
+/* Does the node convert between f32 and the type in which those values are to lie? */
+static bool converts(const halver *h, const tn_gnode *n) {
+  const uint64_t flags = TN_OP_ELEMENTWISE | TN_OP_LOWER_ALWAYS;
+  if (!n->alive || !n->def || (n->def->op.flags & flags) != flags || n->n_epilogue ||
+      n->node.n_inputs != 1 || n->node.n_outputs != 1 || !tn_wants_lowering(h->p, n))
+    return false;
+  const tn_value *in = tn_graph_val(h->g, n->node.inputs[0]),
+                 *out = tn_graph_val(h->g, n->node.outputs[0]);
+  if (!in->known || !out->known || in->constant) return false;
+  return is_f32(in)    ? half_of(h, in) == out->type->dtype
+         : is_f32(out) ? half_of(h, out) == in->type->dtype
+                       : false;
+}
+
+/* A conversion of the model's own (ONNX: Cast) is given what it reads in the type that it makes.
+ * If it is lowered to nothing then, what is left are casts of the retyper, which go wherever two
+ * of them meet. */
+static tn_status skip_conversion(halver *h, int32_t node) {
+  tn_graph *g = h->g;
+  const tn_gnode *n = tn_graph_node(g, node);
+  const int32_t from = n->node.inputs[0];
+  const uint32_t dtype = tn_graph_val(g, n->node.outputs[0])->type->dtype;
+  bool done = false;
+  const int32_t to = tn_retype_value(&h->retyper, from, dtype);
+  tn_status s = to < 0 ? to : tn_graph_set_node_input(g, node, 0, to);
+  if (!s) s = tn_lower_node(h->p, g, node, &done, h->retyper.diag);
+  return s || done ? s : tn_graph_set_node_input(g, node, 0, from);
+}
+
 static tn_status halve(halver *h, int32_t node) {
   tn_graph *g = h->g;
+  if (converts(h, tn_graph_node(g, node))) return skip_conversion(h, node);
   const tn_gnode *n = tn_graph_node(g, node);
   const uint32_t half = wanted(h, n), n_in = n->node.n_inputs, n_out = n->node.n_outputs;
   bool any = false;

@@ -97,8 +97,7 @@ static tn_status set_const(tn_retyper *r, int32_t value, int32_t to) {
   return s;
 }
 
-/* The value in the other type; negative: a status. */
-static int32_t in_other(tn_retyper *r, int32_t value, uint32_t dtype) {
+int32_t tn_retype_value(tn_retyper *r, int32_t value, uint32_t dtype) {
   if (value < r->n && r->other[value] >= 0) return r->other[value];
   int32_t to = tn_retype_source(r->g, value, dtype);
   if (to < 0) {
@@ -116,7 +115,7 @@ static tn_status retype_inputs(tn_retyper *r, int32_t node, uint32_t dtype, cons
   tn_status s = TN_OK;
   for (uint32_t k = 0; k < tn_graph_node(r->g, node)->node.n_inputs && !s; k++) {
     if (!which[k]) continue;
-    const int32_t to = in_other(r, tn_graph_node(r->g, node)->node.inputs[k], dtype);
+    const int32_t to = tn_retype_value(r, tn_graph_node(r->g, node)->node.inputs[k], dtype);
     s = to < 0 ? to : tn_graph_set_node_input(r->g, node, k, to);
   }
   return s;

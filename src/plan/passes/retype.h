@@ -18,6 +18,8 @@ void tn_retyper_close(tn_retyper *r);
  * one such node to another, no cast is between them. */
 tn_status tn_retype_node(tn_retyper *r, int32_t node, uint32_t dtype, const bool *in,
                          const bool *out);
+/* The value in the other type, made by a cast unless it is there; negative: a status. */
+int32_t tn_retype_value(tn_retyper *r, int32_t value, uint32_t dtype);
 /* The kernel of the best rank (the pinned one, if one is) that would take the node with those
  * inputs and outputs in `dtype` (`in` or `out` NULL: all as they are): of the device, or of the CPU
  * where that is NULL. NULL: none does. */
