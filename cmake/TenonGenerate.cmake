@@ -15,6 +15,7 @@ else()
   add_executable(tenon-gen ${gen_sources} $<TARGET_OBJECTS:tenon_base>)
   target_include_directories(tenon-gen SYSTEM PRIVATE ${YAML_INCLUDE_DIR})
   target_link_libraries(tenon-gen PRIVATE tenon_options ${YAML_LIBRARY})
+  target_compile_options(tenon-gen PRIVATE ${quick_to_compile})
   # It finds the schemas that come with Tenon from where it lies, here and where it is installed.
   configure_file(gen/aten.yaml ${CMAKE_BINARY_DIR}/aten.yaml COPYONLY)
   file(RELATIVE_PATH schemas ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR}/cmake/Tenon/aten.yaml)

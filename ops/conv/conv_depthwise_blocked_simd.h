@@ -34,7 +34,7 @@ typedef struct depthwise_taps {
             tn_vf_fma(tn_vf_load(from), k, acc[p]);                                      \
       }                                                                                  \
     }                                                                                    \
-    DEPTHWISE_STORE(d, acc, 1, P, y);                                                    \
+    DEPTHWISE_STORE(d, acc, 1, P, y, 0);                                                 \
   }
 DEPTHWISE_ANY(1)
 DEPTHWISE_ANY(2)

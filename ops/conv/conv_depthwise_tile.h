@@ -1,5 +1,6 @@
-/* The tile of depthwise convolutions in blocked layout: P neighbouring pixels of R output rows, in
- * registers over all taps of a window that is 3, 5 or 7 (KW) wide and moves by 1 or 2 (S) columns.
+/* The tile of depthwise convolutions in blocked layout: P neighbouring pixels of one or two output
+ * rows, in registers over all taps of a window that is 3, 5 or 7 (KW) wide and moves by 1 or 2 (S)
+ * columns.
  *
  * Columns outside of the input read as 0: which, is a mask for each of the KW/2 columns on either
  * side of the tile that may be; rows outside are left out. Two output rows share what they load of
@@ -22,17 +23,17 @@ typedef struct depthwise_block { /* one block of channels of an image */
   bool partial;     /* not all are */
 } depthwise_block;
 
-/* N pixels of each of ROWS rows are finished and stored. What follows are macros, and P, R, KW and
- * S numbers: only then do the accumulators stay in registers. */
-#define DEPTHWISE_STORE(d, acc, ROWS, N, y)                                               \
+/* N pixels of each of ROWS rows, out_row floats apart, are finished and stored, the last first.
+ * What follows are macros, and P, KW and S numbers: only then do the accumulators stay in
+ * registers. */
+#define DEPTHWISE_STORE(d, acc, ROWS, N, y, out_row)                                      \
   do {                                                                                    \
-    const int64_t out_row = (d)->w->out[2] * TN_VF_LANES;                                 \
     TN_FINISH_VECTORS(&(d)->finish, y - (d)->out, out_row, acc[j], ROWS, N);              \
     if ((d)->partial) {                                                                   \
       const tn_vf_mask live = (d)->live;                                                  \
       TN_UNROLL for (int p = 0; p < (ROWS) * (N); p++) acc[p] = tn_vf_keep(live, acc[p]); \
     }                                                                                     \
-    TN_UNROLL for (int p = 0; p < (ROWS) * (N); p++)                                      \
+    TN_UNROLL for (int p = (ROWS) * (N); p-- > 0;)                                        \
         tn_vf_store(y + p / (N)*out_row + p % (N)*TN_VF_LANES, acc[p]);                   \
   } while (0)
 
@@ -65,113 +66,105 @@ static inline tn_vf depthwise_column(const float *x, const tn_vf_mask *edge, int
     }                                                                                          \
   }
 
-#define DEPTHWISE_LINES_1(x, k0, k1, edge, acc, P, KW, S)
-#define DEPTHWISE_LINES_2 DEPTHWISE_LINES
-
-/* Where a tile begins, and the rows of the input it sees, counted from its first tap: [first, both)
- * only the first output row does, [both, shared) both, [shared, end) only the second. */
+/* What the tiles of one or two output rows share: the rows of the input that they see, counted from
+ * their first tap. [first, both) only the first output row does, [both, shared) both, [shared, end)
+ * only the second. */
 typedef struct depthwise_place {
-  const float *x, *k; /* of row `first` */
-  int64_t row, taps;  /* floats of an input row, and of a row of the window */
+  const float *x, *k;               /* column 0 of row `first`, and its taps */
+  int64_t row, taps, back, out_row; /* floats of an input row, of a row of the window, ... */
   int64_t first, both, shared, end;
-  tn_vf_mask edge[2 * DEPTHWISE_EDGE];
 } depthwise_place;
 
-/* Rows move by no more than the height of the window. last: the first column of the right edge. */
-static inline __attribute__((always_inline)) void depthwise_place_make(const depthwise_block *d,
-                                                                       int64_t oh, int64_t ow,
-                                                                       int64_t rows, int64_t last,
-                                                                       depthwise_place *out) {
+/* Rows move by no more than the height of the window. Of one row, the sums of a second one are
+ * stored where those of the first are going to be. */
+static depthwise_place depthwise_place_make(const depthwise_block *d, int64_t oh, int64_t rows) {
   const tn_window *w = d->w;
-  const int64_t height = w->kernel[1], down = w->stride[1];
-  const int64_t left = ow * w->stride[2] - w->pad_lo[2], top = oh * down - w->pad_lo[1];
-  const int64_t inside = w->in[1] - top;
-  out->row = w->in[2] * TN_VF_LANES;
-  out->taps = w->kernel[2] * TN_VF_LANES;
-  out->first = tn_max_i64(0, -top);
-  out->both = tn_min_i64(rows > 1 ? down : height, inside);
-  out->shared = tn_min_i64(height, inside);
-  out->end = tn_min_i64(height + down, inside);
-  out->x = d->x + (top + out->first) * out->row + left * TN_VF_LANES;
-  out->k = d->k + out->first * out->taps;
+  const int64_t height = w->kernel[1], down = w->stride[1], top = oh * down - w->pad_lo[1];
+  const int64_t inside = w->in[1] - top, both = tn_min_i64(rows > 1 ? down : height, inside);
+  depthwise_place o = {.row = w->in[2] * TN_VF_LANES,
+                       .taps = w->kernel[2] * TN_VF_LANES,
+                       .out_row = rows > 1 ? w->out[2] * TN_VF_LANES : 0,
+                       .first = tn_max_i64(0, -top),
+                       .both = both,
+                       .shared = tn_min_i64(height, inside),
+                       .end = rows > 1 ? tn_min_i64(height + down, inside) : both};
+  o.back = down * o.taps;
+  o.x = d->x + (top + o.first) * o.row;
+  o.k = d->k + o.first * o.taps;
+  return o;
+}
+
+/* The masks of a tile whose first tap is in column `left`, and whose right edge begins `last`
+ * columns further. */
+static inline __attribute__((always_inline)) void depthwise_edges(const tn_window *w, int64_t left,
+                                                                  int64_t last, tn_vf_mask *edge) {
   for (int64_t e = 0; e < w->kernel[2] / 2; e++) {
-    out->edge[e] = tn_vf_mask_first(left + e >= 0 ? TN_VF_LANES : 0);
-    out->edge[DEPTHWISE_EDGE + e] = tn_vf_mask_first(left + last + e < w->in[2] ? TN_VF_LANES : 0);
+    edge[e] = tn_vf_mask_first(left + e >= 0 ? TN_VF_LANES : 0);
+    edge[DEPTHWISE_EDGE + e] = tn_vf_mask_first(left + last + e < w->in[2] ? TN_VF_LANES : 0);
   }
 }
 
-typedef void (*depthwise_fn)(const depthwise_block *d, int64_t oh, int64_t ow, float *y);
+typedef void (*depthwise_fn)(const depthwise_block *d, const depthwise_place *o, int64_t ow,
+                             float *y);
 
-/* Pixels from (oh, ow) on; y is the first. */
-#define DEPTHWISE(P, R, KW, S)                                                                   \
-  static void depthwise_##P##_##R##_##KW##_##S(const depthwise_block *d, int64_t oh, int64_t ow, \
-                                               float *y) {                                       \
-    depthwise_place o;                                                                           \
-    depthwise_place_make(d, oh, ow, R, (P - 1) * S + KW - KW / 2, &o);                           \
-    const float *x = o.x, *k = o.k;                                                              \
-    const int64_t back = d->w->stride[1] * o.taps;                                               \
-    tn_vf acc[P * R];                                                                            \
-    TN_UNROLL for (int p = 0; p < P * R; p++) acc[p] = d->bias;                                  \
-    int64_t i = o.first;                                                                         \
-    for (; i < o.both; i++, x += o.row, k += o.taps) {                                           \
-      DEPTHWISE_LINE(x, k, o.edge, acc, 0, P, KW, S)                                             \
+/* Pixels from column ow on; y is the first. */
+#define DEPTHWISE(P, KW, S)                                                                      \
+  static void depthwise_##P##_##KW##_##S(const depthwise_block *d, const depthwise_place *o,     \
+                                         int64_t ow, float *y) {                                 \
+    tn_vf_mask edge[2 * DEPTHWISE_EDGE];                                                         \
+    const int64_t left = ow * S - d->w->pad_lo[2], row = o->row, taps = o->taps, back = o->back, \
+                  out_row = o->out_row;                                                          \
+    depthwise_edges(d->w, left, (P - 1) * S + KW - KW / 2, edge);                                \
+    const float *x = o->x + left * TN_VF_LANES, *k = o->k;                                       \
+    tn_vf acc[P * DEPTHWISE_ROWS];                                                               \
+    TN_UNROLL for (int p = 0; p < P * DEPTHWISE_ROWS; p++) acc[p] = d->bias;                     \
+    int64_t i = o->first;                                                                        \
+    for (; i < o->both; i++, x += row, k += taps) {                                              \
+      DEPTHWISE_LINE(x, k, edge, acc, 0, P, KW, S)                                               \
     }                                                                                            \
-    if (R > 1) {                                                                                 \
-      for (k -= back; i < o.shared; i++, x += o.row, k += o.taps) {                              \
-        DEPTHWISE_LINES_##R(x, (k + back), k, o.edge, acc, P, KW, S)                             \
-      }                                                                                          \
-      for (; i < o.end; i++, x += o.row, k += o.taps) {                                          \
-        DEPTHWISE_LINE(x, k, o.edge, acc, (R - 1), P, KW, S)                                     \
-      }                                                                                          \
+    for (k -= back; i < o->shared; i++, x += row, k += taps) {                                   \
+      DEPTHWISE_LINES(x, (k + back), k, edge, acc, P, KW, S)                                     \
     }                                                                                            \
-    DEPTHWISE_STORE(d, acc, R, P, y);                                                            \
+    for (; i < o->end; i++, x += row, k += taps) {                                               \
+      DEPTHWISE_LINE(x, k, edge, acc, 1, P, KW, S)                                               \
+    }                                                                                            \
+    DEPTHWISE_STORE(d, acc, DEPTHWISE_ROWS, P, y, out_row);                                      \
   }
-#define DEPTHWISES(P, R) \
-  DEPTHWISE(P, R, 3, 1)  \
-  DEPTHWISE(P, R, 3, 2) DEPTHWISE(P, R, 5, 1) DEPTHWISE(P, R, 5, 2) DEPTHWISE(P, R, 7, 1)
-DEPTHWISES(1, 1)
-DEPTHWISES(2, 1)
-DEPTHWISES(3, 1)
-DEPTHWISES(4, 1)
-DEPTHWISES(1, 2)
-DEPTHWISES(2, 2)
-DEPTHWISES(3, 2)
-DEPTHWISES(4, 2)
+#define DEPTHWISES(P) \
+  DEPTHWISE(P, 3, 1)  \
+  DEPTHWISE(P, 3, 2) DEPTHWISE(P, 5, 1) DEPTHWISE(P, 5, 2) DEPTHWISE(P, 7, 1)
+DEPTHWISES(1)
+DEPTHWISES(2)
+DEPTHWISES(3)
+DEPTHWISES(4)
 #if TN_VF_REGISTERS == 32
-DEPTHWISES(5, 1)
-DEPTHWISES(6, 1)
-DEPTHWISES(7, 1)
-DEPTHWISES(5, 2)
-DEPTHWISES(6, 2)
-DEPTHWISES(7, 2)
-#define DEPTHWISE_LIST(R, KW, S)                                                                  \
-  {                                                                                               \
-    NULL, depthwise_1_##R##_##KW##_##S, depthwise_2_##R##_##KW##_##S,                             \
-        depthwise_3_##R##_##KW##_##S, depthwise_4_##R##_##KW##_##S, depthwise_5_##R##_##KW##_##S, \
-        depthwise_6_##R##_##KW##_##S, depthwise_7_##R##_##KW##_##S                                \
+DEPTHWISES(5)
+DEPTHWISES(6)
+DEPTHWISES(7)
+#define DEPTHWISE_LIST(KW, S)                                                     \
+  {                                                                               \
+    NULL, depthwise_1_##KW##_##S, depthwise_2_##KW##_##S, depthwise_3_##KW##_##S, \
+        depthwise_4_##KW##_##S, depthwise_5_##KW##_##S, depthwise_6_##KW##_##S,   \
+        depthwise_7_##KW##_##S                                                    \
   }
 #else
-#define DEPTHWISE_LIST(R, KW, S)                                      \
-  {                                                                   \
-    NULL, depthwise_1_##R##_##KW##_##S, depthwise_2_##R##_##KW##_##S, \
-        depthwise_3_##R##_##KW##_##S, depthwise_4_##R##_##KW##_##S    \
+#define DEPTHWISE_LIST(KW, S)                                                     \
+  {                                                                               \
+    NULL, depthwise_1_##KW##_##S, depthwise_2_##KW##_##S, depthwise_3_##KW##_##S, \
+        depthwise_4_##KW##_##S                                                    \
   }
 #endif
 
-/* By KW/2 - 1, S - 1, R - 1, then by pixels. */
-static const depthwise_fn depthwise_tiles[3][2][DEPTHWISE_ROWS][DEPTHWISE_PIXELS + 1] = {
-    {{DEPTHWISE_LIST(1, 3, 1), DEPTHWISE_LIST(2, 3, 1)},
-     {DEPTHWISE_LIST(1, 3, 2), DEPTHWISE_LIST(2, 3, 2)}},
-    {{DEPTHWISE_LIST(1, 5, 1), DEPTHWISE_LIST(2, 5, 1)},
-     {DEPTHWISE_LIST(1, 5, 2), DEPTHWISE_LIST(2, 5, 2)}},
-    {{DEPTHWISE_LIST(1, 7, 1), DEPTHWISE_LIST(2, 7, 1)}}};
+/* By KW/2 - 1, S - 1, then by pixels. */
+static const depthwise_fn depthwise_tiles[3][2][DEPTHWISE_PIXELS + 1] = {
+    {DEPTHWISE_LIST(3, 1), DEPTHWISE_LIST(3, 2)},
+    {DEPTHWISE_LIST(5, 1), DEPTHWISE_LIST(5, 2)},
+    {DEPTHWISE_LIST(7, 1)}};
 
 #undef DEPTHWISE
 #undef DEPTHWISES
 #undef DEPTHWISE_LINE
 #undef DEPTHWISE_LINES
-#undef DEPTHWISE_LINES_1
-#undef DEPTHWISE_LINES_2
 #undef DEPTHWISE_LIST
 
 /* Are there tiles for this window? w: of 3 dims. */
@@ -186,11 +179,12 @@ static bool depthwise_is_tiled(const tn_window *w) {
 /* n output rows, 1 or 2, from oh on, in tiles of about one size. */
 static void depthwise_rows(const depthwise_block *d, int64_t oh, int64_t n, float *y) {
   const tn_window *w = d->w;
-  const depthwise_fn *tiles = depthwise_tiles[w->kernel[2] / 2 - 1][w->stride[2] - 1][n - 1];
+  const depthwise_fn *tiles = depthwise_tiles[w->kernel[2] / 2 - 1][w->stride[2] - 1];
+  const depthwise_place place = depthwise_place_make(d, oh, n);
   int64_t ow = 0;
   for (int64_t count = tn_ceil_div(w->out[2], DEPTHWISE_PIXELS); count; count--) {
     const int64_t size = tn_ceil_div(w->out[2] - ow, count);
-    tiles[size](d, oh, ow, y + ow * TN_VF_LANES);
+    tiles[size](d, &place, ow, y + ow * TN_VF_LANES);
     ow += size;
   }
 }

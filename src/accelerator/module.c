@@ -288,7 +288,7 @@ tn_status tn_loaded_borrow(tn_accelerator *x, const tn_module_file *file, const 
   return finish_take(l, parts, n_parts, diag, out_loaded);
 }
 
-/* ---- life ---- */
+/* ---- creation and destruction ---- */
 
 tn_loaded *tn_loaded_retain(tn_loaded *l) {
   if (l) atomic_fetch_add_explicit(&l->refs, 1, memory_order_relaxed);

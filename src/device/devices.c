@@ -375,7 +375,7 @@ bool tn_driver_is_of_kind(const tn_device_driver *driver, const char *kind) {
   return has_word(driver->kinds, kind);
 }
 
-/* ---- life ---- */
+/* ---- creation and destruction ---- */
 
 tn_status tn_devices_create(const tn_allocator *a, const tn_registry *r, tn_devices **out_devices) {
   tn_devices *all = tn_alloc(a, sizeof *all);

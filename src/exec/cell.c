@@ -60,7 +60,7 @@ static const char *strings_copy(tn_strings *s, const tn_allocator *a, const char
   return to;
 }
 
-/* ---- life ---- */
+/* ---- creation and destruction ---- */
 
 void tn_cell_init(tn_cell *c, const tn_allocator *a) {
   memset(c, 0, sizeof *c);

@@ -3,7 +3,7 @@
 
 #include "base/abi.h"
 
-/* ---- life ---- */
+/* ---- creation and destruction ---- */
 
 static tn_status session_open(tn_session *s, const tn_allocator *a) {
   uint64_t n_in = (uint64_t)s->n_all, n_out = (uint64_t)(s->n_outputs + s->n_states);

@@ -35,7 +35,7 @@ tn_status tn_model_state_type(const tn_model *model, int32_t index, tn_tensor *o
   return tn_type_give(s ? tn_graph_val(model->loaded, s->before)->type : NULL, out_type);
 }
 
-/* ---- life ---- */
+/* ---- creation and destruction ---- */
 
 void tn_states_release(tn_states *s) {
   if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) > 1) return;

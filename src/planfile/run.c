@@ -50,7 +50,7 @@ const tn_host tn_plan_file_host = {.head = TN_HEAD(tn_host),
                                    .fetch = host_fetch,
                                    .get_extension = host_get_extension};
 
-/* ---- life ---- */
+/* ---- creation and destruction ---- */
 
 tn_status tn_plan_file_open(const void *data, uint64_t size,
                             const tn_plugin *(*query)(uint32_t, uint32_t), tn_plan_why *why,

@@ -8,7 +8,7 @@
 
 enum { VET_LIMIT_S = 300 };
 
-/* ---- life ---- */
+/* ---- creation and destruction ---- */
 
 static tn_status open_locks(tn_registry *r) {
   if (pthread_mutex_init(&r->report_lock, NULL)) return TN_ERR_MEMORY;

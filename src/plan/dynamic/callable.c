@@ -310,7 +310,7 @@ tn_status tn_callable_plan(tn_callable *c, const tn_tensor *const *inputs, tn_st
   return status;
 }
 
-/* ---- life ---- */
+/* ---- creation and destruction ---- */
 
 static tn_status open(tn_callable *c, const char *name) {
   const tn_allocator *a = c->planner->a;
