@@ -30,6 +30,7 @@ typedef struct layer {
   int64_t turns, batch, units, outputs; /* outputs: units, or of the projection */
   int32_t x, h, c;
   bool is_backward, is_normal; /* is_normal: gates are normalised */
+  bool is_hybrid;              /* weights of 8 bits: activations become codes as it runs */
 } layer;
 
 static bool has(const tn_lowering *t, uint32_t k) { return lstm_has(t, k); }
@@ -51,6 +52,41 @@ static int32_t product(const tn_lowering *t, int32_t x, int32_t w, int32_t bias)
   const int32_t inputs[] = {x, w, bias};
   const tn_attr trans = tn_attr_int("transB", 1);
   return tn_low_emit(t, "Gemm", inputs, bias < 0 ? 2 : 3, &trans, 1);
+}
+
+static int32_t both(const tn_lowering *, const char *, int32_t, int32_t);
+
+/* x w' (+ bias), w of codes times scales, one or one for each row of w. Rows of x become codes of
+ * their own, in 256 steps or, of symmetric ones, 255. */
+static int32_t code_product(const tn_lowering *t, int32_t x, int32_t w, int32_t scales,
+                            int32_t bias) {
+  const int32_t in[] = {x, w, scales, bias};
+  const tn_attr trans = tn_attr_int("transB", 1), keeps = tn_attr_int("keepdims", 1);
+  if (tn_low_int(t, "asymmetric_quantize_inputs", 0))
+    return tn_low_emit(t, "tenon::DynamicMatMul", in, bias < 0 ? 3 : 4, &trans, 1);
+  const int64_t last = -1;
+  const int32_t over[] = {tn_low_1(t, "Abs", x), tn_low_ints_const(t, &last, 1)},
+                most = tn_low_emit(t, "ReduceMax", over, 2, &keeps, 1),
+                none = tn_low_2(t, "Equal", most, tn_low_number(t, TN_F32, 0)),
+                range = tn_low_3(t, "Where", none, tn_low_number(t, TN_F32, 1), most);
+  const int32_t steps = tn_low_number(t, TN_F32, 127),
+                codes = tn_low_1(t, "Round", both(t, "Mul", x, both(t, "Div", steps, range)));
+  const int32_t sums = product(t, codes, tn_low_cast(t, w, TN_F32), TN_NO_ID),
+                factor = both(t, "Mul", both(t, "Div", range, steps), scales),
+                y = both(t, "Mul", sums, factor);
+  return bias < 0 ? y : both(t, "Add", y, bias);
+}
+
+static bool is_coded(const tn_lowering *t, uint32_t k) {
+  return !has(t, k) || (tn_low_type(t, k)->dtype == TN_I8 && !tfl_zero(t, k));
+}
+
+/* The same by input k, whatever it is. */
+static int32_t by_weights(const tn_lowering *t, int32_t x, uint32_t k, int32_t bias) {
+  const double scale = tfl_scale(t, k);
+  if (tn_low_type(t, k)->dtype != TN_I8 || tfl_zero(t, k))
+    return product(t, x, weights(t, k), bias);
+  return code_product(t, x, tn_low_in(t, k), tn_emit_floats(t->call, t->graph, &scale, 1), bias);
 }
 
 static int32_t both(const tn_lowering *t, const char *op, int32_t a, int32_t b) {
@@ -93,8 +129,8 @@ static int32_t gate(const layer *l, uint32_t k, int32_t x, int32_t h, int32_t c)
   const uint32_t peep = l->at + PEEP + places[k], norm = LSTM_NORM + k;
   const int32_t bias = input_or_none(t, l->at + BIAS + k);
   const bool is_normal = l->is_normal && has(t, norm);
-  int32_t sum = product(t, x, weights(t, l->at + W + k), is_normal ? TN_NO_ID : bias);
-  sum = both(t, "Add", sum, product(t, h, weights(t, l->at + R + k), TN_NO_ID));
+  int32_t sum = by_weights(t, x, l->at + W + k, is_normal ? TN_NO_ID : bias);
+  sum = both(t, "Add", sum, by_weights(t, h, l->at + R + k, TN_NO_ID));
   if (k != CELL_GATE && has(t, peep))
     sum = both(t, "Add", sum, both(t, "Mul", c, weights(t, peep)));
   if (is_normal) sum = normalised(l, sum, norm);
@@ -112,9 +148,8 @@ static int32_t out_of(const layer *l, int32_t gate, int32_t c) {
   const tn_lowering *t = l->t;
   const int32_t h = both(t, "Mul", gate, tfl_activation(t, c, TN_F32));
   if (!has(t, l->at + PROJECTION)) return h;
-  return clipped(
-      t, product(t, h, weights(t, l->at + PROJECTION), input_or_none(t, l->at + PROJECTION_BIAS)),
-      "proj_clip");
+  return clipped(t, by_weights(t, h, l->at + PROJECTION, input_or_none(t, l->at + PROJECTION_BIAS)),
+                 "proj_clip");
 }
 
 static int32_t kept(const layer *l, int32_t forget, int32_t c, int32_t in, int32_t cell) {
@@ -142,8 +177,24 @@ static int32_t joined(const layer *l, uint32_t first, int64_t rows, int64_t widt
   int32_t parts[GATES];
   const int64_t shape[] = {1, GATES * rows, width};
   const tn_attr axis = tn_attr_int("axis", 0);
-  for (uint32_t k = 0; k < GATES; k++) parts[k] = weights(t, l->at + first + order[k]);
+  for (uint32_t k = 0; k < GATES; k++)
+    parts[k] = l->is_hybrid && first != BIAS ? tn_low_in(t, l->at + first + order[k])
+                                             : weights(t, l->at + first + order[k]);
   return tn_low_reshape(t, tn_low_emit(t, "Concat", parts, GATES, &axis, 1), width ? 3 : 2, shape);
+}
+
+/* x by joined weights. */
+static int32_t joint_product(const layer *l, int32_t x, int32_t w, uint32_t first, int32_t bias) {
+  static const uint32_t order[] = {INPUT_GATE, OUTPUT_GATE, FORGET_GATE, CELL_GATE};
+  const tn_lowering *t = l->t;
+  if (!l->is_hybrid) return product(t, x, w, bias);
+  const int64_t n = GATES * l->units;
+  double *scales = t->call->host->alloc(t->call->ctx, (uint64_t)(n + 1) * sizeof *scales);
+  if (!scales) return TN_ERR_MEMORY;
+  for (int64_t k = 0; k < n; k++) scales[k] = tfl_scale(t, l->at + first + order[k / l->units]);
+  const int32_t value = tn_emit_floats(t->call, t->graph, scales, n);
+  t->call->host->free(t->call->ctx, scales);
+  return code_product(t, x, w, value, bias);
 }
 
 /* Nothing happens to a gate on its own. */
@@ -165,7 +216,9 @@ static int32_t place(const layer *l, int32_t x, int64_t k) {
 static void joint_turn(layer *l, int32_t x, int32_t r) {
   enum { IN, OUT, FORGET, CELL };
   const tn_lowering *t = l->t;
-  const int32_t sums = product(t, l->h, r, x), gates = tn_low_1(t, "Sigmoid", sums),
+  const int32_t own = l->is_hybrid ? joint_product(l, l->h, r, R, TN_NO_ID) : TN_NO_ID;
+  const int32_t sums = l->is_hybrid ? both(t, "Add", x, own) : product(t, l->h, r, x),
+                gates = tn_low_1(t, "Sigmoid", sums),
                 cell = tfl_activation(t, place(l, sums, CELL), TN_F32);
   l->c = kept(l, place(l, gates, FORGET), l->c, place(l, gates, IN), cell);
   l->h = out_of(l, place(l, gates, OUT), l->c);
@@ -176,9 +229,9 @@ static int32_t sums_of_inputs(const layer *l, int64_t width) {
   const tn_lowering *t = l->t;
   const int64_t wide = GATES * l->units, rows[] = {l->turns * l->batch, width}, w[] = {wide, width},
                 cube[] = {l->turns, l->batch, wide};
-  const int32_t sums = product(t, tn_low_reshape(t, l->x, 2, rows),
-                               tn_low_reshape(t, joined(l, W, l->units, width), 2, w),
-                               tn_low_reshape(t, joined(l, BIAS, l->units, 0), 1, &wide));
+  const int32_t sums = joint_product(l, tn_low_reshape(t, l->x, 2, rows),
+                                     tn_low_reshape(t, joined(l, W, l->units, width), 2, w), W,
+                                     tn_low_reshape(t, joined(l, BIAS, l->units, 0), 1, &wide));
   return tn_low_reshape(t, sums, 3, cube);
 }
 
@@ -275,6 +328,9 @@ static tn_status open_layer(layer *l) {
     return tn_low_unsupported(t, "a cell without these weights and states");
   l->units = tn_low_type(t, forget)->shape[0];
   l->outputs = tn_low_type(t, forget)->shape[1];
+  l->is_hybrid = l->turns <= MAX_TURNS && tn_low_type(t, forget)->dtype == TN_I8;
+  for (uint32_t k = 0; k < GATES; k++)
+    l->is_hybrid = l->is_hybrid && is_coded(t, l->at + W + k) && is_coded(t, l->at + R + k);
   return TN_OK;
 }
 
@@ -327,7 +383,7 @@ static tn_status lstm(const tn_call *call, tn_graph *graph, int32_t node, bool t
   if (is_of_codes(&t)) return lstm_of_codes(&l, time_major);
   const tn_status s = open_layer(&l);
   if (s) return s;
-  const int32_t y = is_plain(&l) ? as_one(&l, width) : spelt_out(&l, width);
+  const int32_t y = is_plain(&l) && !l.is_hybrid ? as_one(&l, width) : spelt_out(&l, width);
   const int32_t made[] = {as_input(&t, y, time_major, l.batch, l.outputs), l.h, l.c};
   return done_with(&t, made, 3);
 }
@@ -376,7 +432,7 @@ tn_status tflite_bidirectional_sequence_lstm(const tn_call *call, tn_graph *grap
     l.c = input_or_none(&t, PAIR_STATES + 2 * k + 1);
     const tn_status s = open_layer(&l);
     if (s) return s;
-    y[k] = is_plain(&l) ? as_one(&l, width) : spelt_out(&l, width);
+    y[k] = is_plain(&l) && !l.is_hybrid ? as_one(&l, width) : spelt_out(&l, width);
     n[k] = l.outputs;
     states[2 * k] = l.h;
     states[2 * k + 1] = l.c;
@@ -394,11 +450,11 @@ static int32_t rnn_layer(layer *l, uint32_t state, int64_t width) {
     return tn_low_unsupported(t, "a cell without these weights and states");
   l->h = tn_low_in(t, state);
   l->outputs = tn_low_type(t, l->at)->shape[0];
-  const int32_t w = weights(t, l->at), r = weights(t, l->at + 1), b = input_or_none(t, l->at + 2);
+  const int32_t b = input_or_none(t, l->at + 2);
   for (int64_t k = 0; k < l->turns; k++) {
     const int64_t at = l->is_backward ? l->turns - 1 - k : k;
-    const int32_t sum = both(t, "Add", product(t, turn_of(l, l->x, at, width), w, b),
-                             product(t, l->h, r, TN_NO_ID));
+    const int32_t sum = both(t, "Add", by_weights(t, turn_of(l, l->x, at, width), l->at, b),
+                             by_weights(t, l->h, l->at + 1, TN_NO_ID));
     l->h = turns[at] = tfl_activation(t, sum, TN_F32);
   }
   return stack(t, turns, l->turns, l->batch, l->outputs);

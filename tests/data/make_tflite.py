@@ -262,6 +262,35 @@ def wide_sums(name, folder=here):
     m.save(name, [x], outputs, folder)
 
 
+def hybrid(name, folder=here):
+    """Cells of f32 by weights of 8 bits: activations become codes in 256 or 255 steps."""
+    m = Model("hybrid")
+    x = m.tensor("x", [2, 3, 5])
+
+    def coded(*shape):
+        data = rng.integers(-127, 128, shape).astype(np.int8)
+        return m.const("w%d" % len(m.g.tensors), data, scale=0.008)
+
+    def plain(n):
+        return m.const("b%d" % len(m.g.tensors), rng.normal(size=n).astype(np.float32))
+
+    def state():
+        t = m.tensor("s%d" % len(m.g.tensors), [2, 6])
+        m.g.tensors[t].isVariable = True
+        return t
+
+    outputs = [m.tensor("y%d" % k, [2, 3, 6]) for k in range(3)]
+    for k in range(2):
+        ws = [coded(6, 5) for _ in range(4)] + [coded(6, 6) for _ in range(4)]
+        ins = [x, *ws, -1, -1, -1, *(plain(6) for _ in range(4)), -1, -1, state(), state()]
+        m.op("UNIDIRECTIONAL_SEQUENCE_LSTM", ins + [-1] * 4, outputs[k:k + 1],
+             options("UnidirectionalSequenceLSTMOptions", fusedActivationFunction=4,
+                     asymmetricQuantizeInputs=bool(k)))
+    m.op("UNIDIRECTIONAL_SEQUENCE_RNN", [x, coded(6, 5), coded(6, 6), plain(6), state()],
+         outputs[2:], options("SequenceRNNOptions", fusedActivationFunction=4))
+    m.save(name, [x], outputs, folder)
+
+
 def table(b, *fields):
     """A table whose fields are offsets, or numbers of a byte; None: left out."""
     b.StartObject(len(fields))
@@ -561,11 +590,11 @@ if __name__ == "__main__":
     corpus = os.path.join(here, "..", "fuzz", "corpus", "tflite")
     os.makedirs(corpus, exist_ok=True)
     for make in net, net_int8, moves, custom, control, spectrum, codes, described, states, \
-            lookup, recurrent, products, wide, wide_sums, cells, \
+            lookup, recurrent, products, wide, wide_sums, hybrid, cells, \
             resized, stablehlo, drawn:
         folder = os.path.join(here, "tflite", make.__name__)
         os.makedirs(os.path.join(folder, "ref"), exist_ok=True)
         make("model.tflite", folder)
         make(make.__name__, corpus)
         if make not in (custom, lookup, stablehlo, drawn):  # strings: see tests/tflite/cases.sh
-            reference(folder, 4 if make in (states, recurrent, cells) else 2)
+            reference(folder, 4 if make in (states, recurrent, cells, hybrid) else 2)

@@ -53,3 +53,29 @@ def lstm_codes(m):
     )
     m.g.operators[-1].intermediates = [m.tensor([0]) for _ in range(4)]
     m.g.operators[-1].intermediates.append(m.tensor([0], "i1", **h))
+
+
+@family
+def cells_hybrid(m):
+    """LSTM and RNN of f32 by weights of 8 bits."""
+    b, turns, width, n = m.pick(1, 2, 3), *m.dims(1, 1, 6), *m.dims(2, 1, 24)
+    codes = lambda shape: np.maximum(m.codes_of(shape, "i1"), -127)  # -128 is no weight to LiteRT
+    coded = lambda shape: m.const(codes(shape), scale=0.01 * m.r.uniform(0.3, 1.5))
+    x = m.feed(m.numbers([b, turns, width]))
+    state = m.tensor([b, n])
+    how = {"asymmetricQuantizeInputs": bool(m.pick(0, 1)), "timeMajor": False}
+    if m.pick(0, 1):
+        ins = [x, coded([n, width]), coded([n, n]), m.const(m.numbers([n])), state]
+        m.g.tensors[state].isVariable = True
+        options, name = "SequenceRNNOptions", "UNIDIRECTIONAL_SEQUENCE_RNN"
+        m.op(name, ins, [m.out([b, turns, n])], options, fusedActivationFunction=4, **how)
+        return
+    cell = m.tensor([b, n])
+    for t in (state, cell):
+        m.g.tensors[t].isVariable = True
+    ws, rs = ([coded([n, k]) for _ in range(4)] for k in (width, n))
+    biases = [m.const(m.numbers([n])) for _ in range(4)]
+    ins = [x, *ws, *rs, -1, -1, -1, *biases, -1, -1, state, cell, -1, -1, -1, -1]
+    y = m.out([b, turns, n])
+    how["cellClip"] = m.pick(0.0, 0.7)
+    m.op("UNIDIRECTIONAL_SEQUENCE_LSTM", ins, [y], fusedActivationFunction=4, **how)
