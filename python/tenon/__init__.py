@@ -27,8 +27,11 @@ from ._onnxruntime import (
     OrtValue,
     RunOptions,
     SessionOptions,
+    get_all_providers,
     get_available_providers,
     get_device,
+    set_default_logger_severity,
+    set_default_logger_verbosity,
 )
 from ._ops import ops
 from ._plan import Plan, Profile, Step
@@ -63,9 +66,12 @@ __all__ = [
     "UnsupportedError",
     "Value",
     "from_dlpack",
+    "get_all_providers",
     "get_available_providers",
     "get_device",
     "load",
     "op",
     "ops",
+    "set_default_logger_severity",
+    "set_default_logger_verbosity",
 ]

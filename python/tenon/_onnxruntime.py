@@ -55,6 +55,14 @@ class _Options:
         object.__setattr__(self, name, value)
 
 
+_CONFIG_HINTS = (
+    "session.intra_op.allow_spinning",
+    "session.inter_op.allow_spinning",
+    "session.force_spinning_stop",
+    "session.use_env_allocators",
+)
+
+
 class SessionOptions(_Options):
     """intra_op_num_threads, graph_optimization_level, enable_profiling and register_custom_ops_library
     do what they do in ONNX Runtime."""
@@ -81,6 +89,7 @@ class SessionOptions(_Options):
         super().__init__()
         object.__setattr__(self, "_plugins", [])
         object.__setattr__(self, "_libraries", [])
+        object.__setattr__(self, "_config", {})
 
     def register_custom_ops_library(self, path):
         """A library of custom operators for ONNX Runtime, or a plug-in of Tenon."""
@@ -91,10 +100,17 @@ class SessionOptions(_Options):
             self._plugins.append(path)
 
     def add_session_config_entry(self, key, value):
-        """None has a meaning here."""
-        raise UnsupportedError(
-            f"SessionOptions.add_session_config_entry: {key!r} has no meaning in Tenon"
-        )
+        """How threads wait and where memory comes from is Tenon's; what else would be expected is refused."""
+        if key not in _CONFIG_HINTS:
+            raise UnsupportedError(
+                f"SessionOptions.add_session_config_entry: {key!r} has no meaning in Tenon"
+            )
+        self._config[key] = str(value)
+
+    def get_session_config_entry(self, key):
+        if key not in self._config:
+            raise InvalidError(f"SessionOptions.get_session_config_entry: {key!r} was not added")
+        return self._config[key]
 
     def add_free_dimension_override_by_name(self, name, value):
         """Tenon plans for the shapes that come."""
@@ -372,6 +388,23 @@ class InferenceSession:
             return self._run_profiled(output_names, input_feed)
         return self._model._run_list(output_names or None, input_feed)
 
+    def run_async(self, output_names, input_feed, callback, user_data, run_options=None):
+        """Calls callback(outputs, user_data, error), from a thread of its own; error "": all is well."""
+        thread = threading.Thread(
+            target=self._run_for,
+            args=(callback, user_data, output_names, input_feed, run_options),
+            daemon=True,
+        )
+        thread.start()
+
+    def _run_for(self, callback, user_data, *args):
+        outputs, error = [], ""
+        try:
+            outputs = self.run(*args)
+        except Exception as e:
+            error = str(e) or type(e).__name__
+        callback(outputs, user_data, error)
+
     def run_with_ort_values(self, output_names, input_dict_ort_values, run_options=None):
         feeds = {name: value.numpy() for name, value in input_dict_ort_values.items()}
         return [OrtValue(value) for value in self.run(output_names, feeds, run_options)]
@@ -457,6 +490,19 @@ def _check_providers(providers):
 def get_available_providers():
     """What models run on."""
     return [_PROVIDER]
+
+
+def get_all_providers():
+    """What models could run on: the same."""
+    return [_PROVIDER]
+
+
+def set_default_logger_severity(severity):
+    """Tenon writes no log."""
+
+
+def set_default_logger_verbosity(verbosity):
+    """Tenon writes no log."""
 
 
 def get_device():

@@ -1,6 +1,7 @@
 """Scripts of ONNX Runtime's examples with one import changed, and what is refused."""
 
 import os
+import queue
 import shutil
 import subprocess
 import sys
@@ -102,6 +103,27 @@ def test_options(image, tmp_path, monkeypatch):
         ort.InferenceSession(NET, 3)
     with pytest.raises(NotImplementedError, match="session.some"):
         ort.SessionOptions().add_session_config_entry("session.some", "1")
+
+
+def test_hints(session, image):
+    options = ort.SessionOptions()
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    assert options.get_session_config_entry("session.intra_op.allow_spinning") == "0"
+    with pytest.raises(ValueError, match="session.other"):
+        options.get_session_config_entry("session.other")
+    ort.set_default_logger_severity(3)
+    assert ort.get_all_providers() == ort.get_available_providers()
+    ort.InferenceSession(NET, options).run(None, {"x": image})
+
+
+def test_run_async(session, image):
+    answers = queue.Queue()
+    for feeds in {"x": image}, {"x": image[:, :2]}:
+        session.run_async(["y"], feeds, lambda *all: answers.put(all), "mine")
+        outputs, mine, error = answers.get(timeout=60)
+        good = feeds["x"] is image
+        assert mine == "mine" and len(outputs) == good
+        assert np.array_equal(outputs[0], session.run(None, feeds)[0]) if good else "'x'" in error
 
 
 def test_providers():
