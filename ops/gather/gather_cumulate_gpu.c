@@ -47,7 +47,11 @@ KERNEL(cumulate_long, (IN(X), OUT(Y)),
 #include "tenon/experimental/gpu.h"
 #include "tenon/kit/axis.h"
 
-const char *cumulate_gpu_refuse(const tn_call *call) { return tn_gpu_refuse_size(call); }
+const char *cumulate_gpu_refuse(const tn_call *call) {
+  for (int32_t k = 0; k < call->inputs[0]->rank; k++)
+    if (call->inputs[0]->shape[k] > TN_GPU_ROUNDS) return "has more than 65535 elements in a dim";
+  return tn_gpu_refuse_size(call);
+}
 
 static tn_status record(const tn_call *call, tn_recorder *recorder, const cumulation *c) {
   const tn_axis_view v = tn_axis_view_of(call->inputs[0], c->axis);

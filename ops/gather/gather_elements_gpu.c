@@ -153,6 +153,8 @@ const char *scatter_elements_gpu_refuse(const tn_call *call) {
   const reduction op = reduction_of(call);
   if (op != REDUCE_NONE && !tn_dtype(call->inputs[0]->dtype)->is_float)
     return "reduces floats only";
+  if (op != REDUCE_NONE && tn_elements(call->inputs[1]) > TN_GPU_ROUNDS)
+    return "reduces up to 65535 updates";
   return refuse(call, op == REDUCE_NONE);
 }
 

@@ -90,6 +90,8 @@ const char *scatter_nd_gpu_refuse(const tn_call *call) {
   const tn_tensor *data = call->inputs[0], *indices = call->inputs[1];
   if (reduction_of(call) != REDUCE_NONE && !tn_dtype(data->dtype)->is_float)
     return "reduces floats only";
+  if (reduction_of(call) != REDUCE_NONE && tn_elements(indices) > TN_GPU_ROUNDS)
+    return "reduces up to 65535 updates";
   if (depth_of(indices) > MAX_DEPTH) return "takes indices of up to four numbers";
   if (!indices_gpu_fit(indices, data->shape, depth_of(indices))) return "an index is out of range";
   return tn_gpu_refuse_size(call);

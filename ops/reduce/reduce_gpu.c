@@ -115,6 +115,7 @@ const char *reduce_gpu_refuse(const tn_call *call) {
   if (r.kept.rank > DIMS || r.summed.rank > DIMS)
     return "has more than three dims to keep, or to sum up, that do not merge";
   if (is_int(call) && !r.summed.size) return "has no integers to sum up";
+  if (is_int(call) && r.summed.size > TN_GPU_ROUNDS) return "sums up to 65535 integers";
   return tn_gpu_refuse_size(call);
 }
 
