@@ -242,6 +242,7 @@ enum { EIGHT = 8 };
 
 static const char *refuse_shape(const tn_call *call, const conv_shape *c) {
   if (c->w.n > 3) return "takes up to three spatial dims";
+  if (c->channels / c->groups * c->taps > TN_GPU_ROUNDS) return "sums up to 65535 products";
   if (c->batch > UINT16_MAX || c->filters > UINT16_MAX) return "takes batches and filters to 65535";
   const char *reason = tn_gpu_refuse_size(call);
   return reason ? reason : tn_gpu_refuse_epilogue(call);

@@ -43,6 +43,7 @@ enum { DIMS = 3 };
 const char *conv_integer_gpu_refuse(const tn_call *call) {
   conv_quant q;
   if (conv_integer_make(call, &q)) return "its shapes do not fit";
+  if (q.c.channels / q.c.groups * q.c.taps > TN_GPU_ROUNDS) return "sums up to 65535 products";
   if (q.c.w.n > DIMS) return "has more than three spatial dims";
   return tn_gpu_refuse_size(call);
 }

@@ -97,7 +97,16 @@ static tn_axis_view view_of(const tn_call *call) {
   return tn_axis_view_of(call->inputs[0], ((const tn_top_k_attrs *)call->attrs)->axis);
 }
 
-const char *top_k_gpu_refuse(const tn_call *call) { return tn_gpu_refuse_size(call); }
+/* Of top_k_find's loops: 32 for the bits, and two to list what is found. */
+static int64_t rounds_of(int64_t n) { return 34 * tn_ceil_div(n, 64) + 33 * 64; }
+
+const char *top_k_gpu_refuse(const tn_call *call) {
+  const tn_device_info *info = call->device;
+  if (!(info && info->units) && rounds_of(view_of(call).n) > TN_GPU_ROUNDS)
+    return "looks through so many elements on GPUs only";
+  if (k_of(call) > TN_GPU_ROUNDS) return "finds up to 65535 elements";
+  return tn_gpu_refuse_size(call);
+}
 
 tn_status top_k_gpu_plan(const tn_call *call, tn_kernel_plan *out) {
   const uint64_t rows = (uint64_t)tn_axis_rows(view_of(call));

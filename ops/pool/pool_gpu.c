@@ -92,6 +92,7 @@ static const char *refuse(const tn_call *call, tn_status status, const pool_shap
   if (status) return "its shapes do not fit";
   if (p->w.n > 3) return "takes up to three spatial dims";
   if (tn_has_output(call, 1)) return "makes no indices";
+  if (p->taps > TN_GPU_ROUNDS) return "takes windows of up to 65535 elements";
   return tn_gpu_refuse_size(call);
 }
 

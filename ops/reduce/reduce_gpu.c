@@ -119,6 +119,14 @@ const char *reduce_gpu_refuse(const tn_call *call) {
   return tn_gpu_refuse_size(call);
 }
 
+/* It walks twice, never in groups. */
+const char *reduce_log_sum_exp_gpu_refuse(const tn_call *call) {
+  reduction r;
+  if (!reduction_make(call, &r) && r.summed.size > TN_GPU_ROUNDS / 2)
+    return "sums up to 32767 elements";
+  return reduce_gpu_refuse(call);
+}
+
 static void add_walk(tn_gpu *g, const walk *w) {
   for (int32_t k = 0; k < DIMS; k++)
     tn_gpu_int(g, k < DIMS - w->rank ? 1 : w->dims[k - (DIMS - w->rank)]);

@@ -25,7 +25,7 @@ enum {
   TN_GPU_WORDS = 128, /* params */
   TN_GPU_STEPS = 4,   /* of an epilogue */
   TN_GPU_OPERANDS = 2,
-  TN_GPU_ROUNDS = 65535 /* of one loop: llvmpipe and lavapipe leave it after so many */
+  TN_GPU_ROUNDS = 65535 /* of a thread's loops: llvmpipe and lavapipe leave them after so many */
 };
 
 typedef struct tn_gpu {
