@@ -17,7 +17,8 @@ typedef struct trial {
   tn_part parts[MAX_PARTS];
   tn_model *checked[MAX_PARTS]; /* as a worker has them */
   uint32_t n_parts;
-  tn_nameless file; /* the container */
+  tn_nameless file;       /* the container */
+  check_allocator device; /* what the device and its programs take memory from */
   const char *stage;
   tn_diag *diag;
   tn_arena arena;
@@ -29,6 +30,8 @@ static const char *said(const trial *t, tn_status status) {
   const int64_t n = tn_diag_count(t->diag);
   return n ? tn_diag_message(t->diag, n - 1, NULL) : tn_status_text(status);
 }
+
+static const char answered[] = "it answered "; /* no status */
 
 static void note(const trial *t, const char *format, const char *why) {
   char rule[CHECK_TEXT];
@@ -95,7 +98,6 @@ static bool compile(trial *t) {
   const tn_status status =
       tn_compile_here(t->compiler, &request, graphs, stage, write_answer, t, t->diag);
   check_doing(t->env, "%s", "");
-  const char *answered = "it answered ";
   if (!status) return true;
   if (strcmp(t->stage, "compile()") || !strncmp(said(t, status), answered, strlen(answered)))
     check_fail(t->env, "compile(): %s", said(t, status));
@@ -172,6 +174,14 @@ static void look_at_ports(const trial *t, const ports *p, const char *what) {
       check_fail(t->env, "run() writes outside of %s %u", what, k);
 }
 
+/* They are afterwards what they were when they were shown. */
+static void look_at_tensors(const trial *t, ports *p, const ports *shown, const char *what) {
+  for (uint32_t k = 0; k < p->n; k++)
+    if (memcmp(&p->tensors[k], &shown->tensors[k], sizeof p->tensors[k]))
+      check_fail(t->env, "run() changes the tensor of %s %u, not its elements alone", what, k);
+  memcpy(p->tensors, shown->tensors, sizeof p->tensors);
+}
+
 /* In one piece, or by start() and wait(). */
 static tn_status run_once(const trial *t, const tn_island_step *step, bool in_halves,
                           const ports *in, const ports *out, char *text, size_t size) {
@@ -196,6 +206,8 @@ static void run_there(const trial *t, const tn_island_step *step, ports *in, por
   enum { RUNS = 3 };
   char text[CHECK_TEXT];
   uint8_t before[1024];
+  const ports in_shown = *in, out_shown = *out;
+  long long live = 0;
   for (uint32_t k = 0; k < RUNS && check_unit_ok(t->env); k++) {
     fill(in, k < 2 ? k + 1 : 2);
     if (tn_session_run(here, t->diag)) check_die("the part does not run here twice");
@@ -207,6 +219,11 @@ static void run_there(const trial *t, const tn_island_step *step, ports *in, por
     for (uint32_t i = 0; i < in->n; i++) check_buffer_protect(in->buffers[i], true);
     const bool in_halves = k == 1 && tn_island_has_halves(step);
     const tn_status s = run_once(t, step, in_halves, in, out, text, sizeof text);
+    look_at_tensors(t, out, &out_shown, "output");
+    look_at_tensors(t, in, &in_shown, "input");
+    if (k == RUNS - 1 && atomic_load(&t->device.n_live) > live)
+      check_fail(t->env, "run() takes memory of the host each time, and does not give it back");
+    live = atomic_load(&t->device.n_live);
     for (uint32_t i = 0; i < in->n; i++) check_buffer_protect(in->buffers[i], false);
     for (uint32_t i = 0; i < out->n && !s; i++)
       compare(t, in_halves ? "wait()" : "run()", i, out->list[i],
@@ -255,9 +272,13 @@ static void load_and_run(trial *t, tn_accelerator *device) {
 static bool try_device(trial *t) {
   tn_accelerator *device = NULL;
   check_doing(t->env, "open()");
-  const tn_status s = tn_accelerator_open(memory(), t->env->runtime->registry, t->compiler->name,
-                                          NULL, false, t->diag, &device);
+  const tn_status s = tn_accelerator_open(&t->device.base, t->env->runtime->registry,
+                                          t->compiler->name, NULL, false, t->diag, &device);
   check_doing(t->env, "%s", "");
+  if (s && strstr(said(t, s), answered)) {
+    check_fail(t->env, "open(): %s", said(t, s));
+    return false;
+  }
   if (s) {
     note(t, "its modules were made, but not run: %.300s", said(t, s));
     return false;
@@ -286,6 +307,7 @@ bool check_module(check_env *env, const tn_accelerator *compiler, tn_graph *g,
   trial t = {.env = env, .compiler = compiler, .stage = "", .diag = tn_diag_create()};
   t.file.fd = -1;
   if (!t.diag) check_die("out of memory");
+  check_allocator_init(&t.device);
   tn_arena_init(&t.arena, memory());
   outline(&t, g, claims);
   const bool seen = t.n_parts && compile(&t) && try_device(&t);

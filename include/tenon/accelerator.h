@@ -45,7 +45,7 @@ typedef struct tn_module {
   const tn_target *target; /* what it was made for */
   const void *data;        /* size bytes */
   uint64_t size;
-  uint64_t alignment; /* that data needs when loaded, a power of two */
+  uint64_t alignment; /* that data needs when loaded, a power of two, 1 MiB at most */
   const tn_entry *const *entries;
   uint32_t n_entries, reserved;
   /* Optional: all that it depends on besides its target: drivers, kits, in the words of

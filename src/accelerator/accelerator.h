@@ -43,7 +43,7 @@ typedef struct tn_container {
   uint32_t n_modules;
 } tn_container;
 
-enum { TN_CONTAINER_ALIGNMENT = 4096 };
+enum { TN_CONTAINER_ALIGNMENT = 4096, TN_MODULE_MAX_ALIGNMENT = 1 << 20 };
 
 /* Reads a container; its modules point into the bytes. NULL, or what is wrong with them: a literal,
  * or a text in the arena. *out is to be closed in any case. */

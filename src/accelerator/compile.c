@@ -75,6 +75,8 @@ static const char *key_of(const tn_accelerator *x, const tn_compile_request *r, 
 
 /* ---- the compiler's answer ---- */
 
+static bool is_utf8(const char *text) { return tn_utf8_valid(text, (int64_t)strlen(text)); }
+
 /* Types of an entry's ports as they may be stored. */
 static tn_status take_ports(tn_accelerator_talk *t, tn_arena *arena, const tn_entry *e,
                             tn_module_entry *out) {
@@ -98,6 +100,8 @@ static tn_status take_entry(tn_accelerator_talk *t, tn_arena *arena, const tn_en
   if (!raw || tn_struct_in(&e, sizeof e, raw) || !e.name || (e.n_inputs && !e.inputs) ||
       (e.n_outputs && !e.outputs))
     return t->call.host->fail(t, TN_ERR_INVALID, "its module has an entry without name or ports");
+  if (!is_utf8(e.name))
+    return t->call.host->fail(t, TN_ERR_INVALID, "the name of an entry is not UTF-8");
   out->name = tn_arena_str(arena, e.name);
   out->part = part->sha256;
   out->n_inputs = e.n_inputs;
@@ -117,9 +121,12 @@ static tn_status check_module(tn_accelerator_talk *t, const tn_accelerator *x, c
   if (!m->target || !m->target->name || strcmp(m->target->name, x->name))
     return host->fail(t, TN_ERR_INVALID, "its module is for target '%s', asked for was '%s'",
                       m->target && m->target->name ? m->target->name : "", x->name);
-  if (!m->alignment || m->alignment & (m->alignment - 1))
-    return host->fail(t, TN_ERR_INVALID, "its module's alignment %llu is no power of two",
+  if (!m->alignment || m->alignment & (m->alignment - 1) || m->alignment > TN_MODULE_MAX_ALIGNMENT)
+    return host->fail(t, TN_ERR_INVALID,
+                      "its module's alignment %llu is no power of two up to 1 MiB",
                       (unsigned long long)m->alignment);
+  if (m->stamp && !is_utf8(m->stamp))
+    return host->fail(t, TN_ERR_INVALID, "its module's stamp is not UTF-8");
   if (m->n_entries != n_parts || !m->entries)
     return host->fail(t, TN_ERR_INVALID, "its module has %u entries for %u parts", m->n_entries,
                       n_parts);

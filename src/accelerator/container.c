@@ -12,7 +12,6 @@
 enum {
   VERSION = 1,
   HEAD_BYTES = 8 + 4 + 4 + 8 + 8 + TN_SHA256_TEXT - 1,
-  MAX_ALIGNMENT = 1 << 20,
   PORT_BYTES = 8 /* at least */
 };
 static const char magic[8] = {'T', 'E', 'N', 'O', 'N', 'M', 'O', 'D'};
@@ -175,7 +174,7 @@ static const char *read_entry(reader *r, tn_module_entry *e) {
 }
 
 static const char *check_place(const reader *r, const tn_module_file *m, uint64_t offset) {
-  if (!m->alignment || m->alignment & (m->alignment - 1) || m->alignment > MAX_ALIGNMENT)
+  if (!m->alignment || m->alignment & (m->alignment - 1) || m->alignment > TN_MODULE_MAX_ALIGNMENT)
     return "a module's alignment is no power of two up to 1 MiB";
   if (offset < r->begin || offset > r->size || m->size > r->size - offset)
     return "a module lies outside of it";

@@ -113,10 +113,14 @@ static tn_status compile(const tn_accelerator_call *call, const tn_graph *const 
                        .target = is_bad("target") ? &other : call->target,
                        .data = "some bytes",
                        .size = is_bad("data") ? UINT64_C(1) << 40 : 10,
-                       .alignment = is_bad("alignment") ? 3 : 64,
+                       .alignment = is_bad("alignment")      ? 3
+                                    : is_bad("alignment-63") ? UINT64_C(1) << 63
+                                                             : 64,
                        .entries = list,
                        .n_entries = is_bad("entries") ? n_parts + 1 : n_parts,
-                       .stamp = is_bad("stamp") ? "old" : "new"};
+                       .stamp = is_bad("stamp")         ? "old"
+                                : is_bad("stamp-bytes") ? "\xff"
+                                                        : "new"};
   *out_module = is_bad("pointer") ? (const tn_module *)(uintptr_t)16 : &module;
   return TN_OK;
 }
@@ -130,6 +134,7 @@ static void release(const tn_accelerator_call *call, const tn_module *module) {
 
 static tn_status open(const tn_accelerator_call *call, void **out_device) {
   *out_device = NULL;
+  if (is_bad("open-status")) return 7;
   if (is_bad("open"))
     return call->host->fail(call->ctx, TN_ERR_NOT_FOUND, "libbad.so.1 cannot be loaded");
   return TN_OK;
@@ -171,9 +176,11 @@ static tn_status run(const tn_accelerator_call *call, void *program, uint32_t en
   if (is_bad("nan")) return TN_OK;
   if (is_bad("behind")) y[tn_elements(outputs[0])] = 1;
   if (is_bad("input")) ((float *)(uintptr_t)a)[0] = 9;
+  if (is_bad("leak")) call->host->alloc(call->ctx, 100);
   if (is_bad("run")) return call->host->fail(call->ctx, TN_ERR_IO, "the device is gone");
   for (int64_t k = 0; k < tn_elements(outputs[0]); k++)
     y[k] = a[k] + b[k % tn_elements(inputs[1])] + (is_bad("wrong") ? 1 : 0);
+  if (is_bad("tensor")) outputs[0]->rank = TN_MAX_RANK;
   return TN_OK;
 }
 
@@ -203,7 +210,8 @@ static tn_status port(const tn_accelerator_call *call, void *program, uint32_t e
                       uint32_t index, tn_port_memory *out) {
   (void)call, (void)program, (void)entry, (void)index;
   const char *bad = getenv("BAD");
-  if (is_bad("short") || is_bad("behind") || is_bad("input") || (bad && !strncmp(bad, "halves", 6)))
+  if (is_bad("short") || is_bad("behind") || is_bad("input") || is_bad("tensor") ||
+      (bad && !strncmp(bad, "halves", 6)))
     return TN_OK; /* no copy */
   out->alignment = is_bad("port") ? 48 : 4096;
   out->bytes = 100;

@@ -122,7 +122,7 @@ static inline void tn_window_auto_pad(tn_window *w, int32_t k, bool upper) {
 static inline tn_status tn_window_size(const tn_call *call, tn_window *w, int32_t k,
                                        bool ceil_mode) {
   int64_t room = w->in[k] + w->pad_lo[k] + w->pad_hi[k] - (w->dilation[k] * (w->kernel[k] - 1) + 1);
-  if (room < 0)
+  if (room < 0 && (!ceil_mode || room <= -w->stride[k])) /* rounded up, that is a window */
     return call->host->fail(call->ctx, TN_ERR_SHAPE,
                             "the window (%lld taps, dilation %lld) is larger than the padded input "
                             "(%lld) in spatial dim %d",
