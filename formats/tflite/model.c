@@ -51,6 +51,7 @@ static tn_status read_code(tflite_reader *r, uint64_t index, const tn_flat_table
   if (strcmp(out->name, "CUSTOM")) return TN_OK;
   out->row = NULL;
   out->name = custom;
+  out->version = tn_flat_int(t, CODE_VERSION, 4, 1);
   return *custom ? TN_OK
                  : tflite_fail(r, TN_ERR_INVALID, t->at,
                                "operator code %llu is a custom operator without a name",

@@ -50,8 +50,10 @@ tn_status tflite_rank(const tn_call *call, tn_graph *graph, int32_t node) {
 
 tn_status tflite_cast(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering t = tn_low_open(call, graph, node);
-  return tn_low_done(
-      &t, tn_low_1_int(&t, "Cast", tn_low_in(&t, 0), "to", tn_low_int(&t, "out_dtype", 0)));
+  const uint32_t from = tn_low_type(&t, 0)->dtype;
+  const bool is_complex = from == TN_C64 || from == TN_C128; /* the real part is what is cast */
+  const int32_t x = is_complex ? tn_low_1(&t, "tflite::REAL", tn_low_in(&t, 0)) : tn_low_in(&t, 0);
+  return tn_low_done(&t, tn_low_1_int(&t, "Cast", x, "to", tn_low_int(&t, "out_dtype", 0)));
 }
 
 tn_status tflite_transpose(const tn_call *call, tn_graph *graph, int32_t node) {

@@ -247,6 +247,16 @@ static tn_status add_node(node_reader *n) {
                          n->inputs.n, attrs, n->attrs.n);
 }
 
+/* A custom operator's version beyond the first is an attribute, unless an option has the name. */
+static void add_version(node_reader *n) {
+  tflite_attrs *a = &n->attrs;
+  for (uint32_t k = 0; k < a->n; k++)
+    if (!strcmp(a->attrs[k].name, "version")) return;
+  if (n->code->version > 1)
+    a->attrs[a->n++] = (tn_attr){
+        .head = TN_HEAD(tn_attr), .name = "version", .kind = TN_ATTR_INT, .i = n->code->version};
+}
+
 static tn_status read_node(node_reader *n) {
   tflite_reader *r = n->s->r;
   const tn_format_op *row = n->code->row;
@@ -257,6 +267,7 @@ static tn_status read_node(node_reader *n) {
   if (!status && !row) {
     const tn_flat_vector bytes = tn_flat_vec(n->op, OPERATOR_CUSTOM, 1);
     status = tflite_flex_read(r, &bytes, "custom_options", &n->attrs);
+    if (!status) add_version(n);
   }
   if (!status) status = add_out_dtype(n);
   if (!status) status = add_quantisation(n);

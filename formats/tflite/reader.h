@@ -12,6 +12,7 @@
 typedef struct tflite_code {
   const tn_format_op *row; /* NULL: a custom operator */
   const char *name;        /* "CONV_2D", or what a custom operator is called */
+  int64_t version;         /* of a custom operator */
 } tflite_code;
 
 /* A variable or a table, which handles stand for. Ids of values: in the main graph; -1: none. */

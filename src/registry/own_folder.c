@@ -35,11 +35,13 @@ static bool is_in_use(const tn_registry *r, const char *name) {
 }
 
 const char *tn_shipped_hint(const tn_registry *r, const char *domain, tn_arena *arena) {
-  static const char name[] = "contrib";
+  const char *name = !strcmp(domain, "com.microsoft") ? "contrib"
+                     : !strcmp(domain, "tflite")      ? "tflite_custom"
+                                                      : NULL;
   if (!strcmp(domain, "ai.onnx.contrib") || !strcmp(domain, "com.microsoft.extensions"))
     return "onnxruntime-extensions has operators of this domain: TENON_ORT_CUSTOM_OPS names its "
            "library";
-  if (strcmp(domain, "com.microsoft") || is_in_use(r, name)) return NULL;
+  if (!name || is_in_use(r, name)) return NULL;
   const char *folder = tn_own_plugin_folder(arena);
   const char *file = folder ? tn_arena_format(arena, "%s/%s.so", folder, name) : NULL;
   if (file && !access(file, R_OK))
