@@ -208,9 +208,10 @@ static tn_status add_states(node_reader *n, tflite_node *made) {
 }
 
 /* A custom operator "acme::Foo" is Foo of the domain acme; others are of the domain tflite. */
-static tn_status add_own(const tflite_node *made, const char *name, const int32_t *ids,
-                         const tn_attr *const *attrs) {
+static tn_status add_own(tflite_node *made, const char *name, const tn_attr *const *attrs) {
   tflite_reader *r = made->s->r;
+  const tn_status status = tflite_stream(made);
+  if (status) return status;
   const char *colons = strstr(name, "::"), *domain = "tflite";
   if (colons && colons > name && colons[2]) {
     domain = tn_arena_strn(&r->arena, name, colons - name);
@@ -218,7 +219,7 @@ static tn_status add_own(const tflite_node *made, const char *name, const int32_
       return tflite_no_memory(r);
     name = colons + 2;
   }
-  return tflite_node_add(made, domain, name, ids, made->n_inputs, attrs, made->attrs->n);
+  return tflite_node_add(made, domain, name, made->inputs, made->n_inputs, attrs, made->attrs->n);
 }
 
 static tn_status add_node(node_reader *n) {
@@ -242,7 +243,7 @@ static tn_status add_node(node_reader *n) {
     if (status) return status;
   }
   for (uint32_t k = 0; k < n->attrs.n; k++) attrs[k] = &n->attrs.attrs[k];
-  if (!row) return add_own(&made, n->code->name, n->ids, attrs);
+  if (!row) return add_own(&made, n->code->name, attrs);
   return tflite_node_add(&made, direct ? "" : "tflite", direct ? row->to : n->code->name, n->ids,
                          n->inputs.n, attrs, n->attrs.n);
 }

@@ -202,6 +202,12 @@ tn_status tflite_tensor_state(tflite_subgraph *s, tflite_tensor *t);
 /* What CALL_ONCE sets, wherever it stands. Before anything else is read. */
 tn_status tflite_states_read(tflite_reader *r);
 
+/* ---- stream.c ---- */
+
+/* A custom operator that has memory from run to run gets it as a second input and a last output: a
+ * state of the model. Others stay as they are. */
+tn_status tflite_stream(tflite_node *n);
+
 /* ---- signature.c ---- */
 
 /* Notes the entries; the subgraph of that which is wanted, and what it calls its tensors. */
