@@ -1,8 +1,8 @@
 /* Custom operators that go on where the last run has ended: those of TFLite Micro's signal library.
- * In the file their memory is inside; here it is a state of the model, zeros before the first run,
- * which the operator takes as its second input and gives as its last output.
+ * In the file their memory is inside; here it is a state of the model, zeros before the first run.
+ * The operator takes it as its second input and gives it as its last output.
  *
- * What a state holds is the operator's own matter (plugins/tflite_custom); here is how large it is. */
+ * What a state holds is the operator's own matter (plugins/tflite_custom); here is its size. */
 #include "reader.h"
 #include "tenon/kit/checked.h"
 

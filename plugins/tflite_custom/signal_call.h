@@ -14,6 +14,24 @@ static inline tn_status check_int(const tn_call *call, const char *name, int64_t
                           (long long)value, (long long)least, (long long)most);
 }
 
+/* Attribute T, if it is there, is the number that TFLite has for the type of the first input. */
+static inline tn_status check_type(const tn_call *call, int64_t has_type, int64_t type) {
+  const uint32_t dtype = call->inputs[0]->dtype;
+  const int64_t wanted = dtype == TN_F32 ? 0 : dtype == TN_I32 ? 2 : 7;
+  if (!has_type || type == wanted) return TN_OK;
+  return call->host->fail(call->ctx, TN_ERR_INVALID,
+                          "attribute 'T' is %lld, but the type of input has the number %lld",
+                          (long long)type, (long long)wanted);
+}
+
+/* The node has the first n outputs. */
+static inline tn_status check_outputs(const tn_call *call, uint32_t n) {
+  for (uint32_t k = 0; k < n; k++)
+    if (!tn_has_output(call, k))
+      return call->host->fail(call->ctx, TN_ERR_INVALID, "must have %u outputs", n);
+  return TN_OK;
+}
+
 /* The input is a row. */
 static inline tn_status check_row(const tn_call *call, uint32_t input, const char *name) {
   if (call->inputs[input]->rank == 1) return TN_OK;

@@ -116,7 +116,8 @@ static tn_status infer(const tn_call *call, int64_t last) {
 
 tn_status signal_rfft_infer(const tn_call *call) {
   const tn_signal_rfft_attrs *a = call->attrs;
-  const tn_status s = check(call, a->fft_length);
+  tn_status s = check_type(call, a->has_T, a->T);
+  if (!s) s = check(call, a->fft_length);
   if (s) return s;
   const tn_tensor *x = call->inputs[0];
   if (x->shape[x->rank - 1] > a->fft_length)
@@ -128,7 +129,8 @@ tn_status signal_rfft_infer(const tn_call *call) {
 
 tn_status signal_irfft_infer(const tn_call *call) {
   const tn_signal_irfft_attrs *a = call->attrs;
-  const tn_status s = check(call, a->fft_length);
+  tn_status s = check_type(call, a->has_T, a->T);
+  if (!s) s = check(call, a->fft_length);
   if (s) return s;
   const tn_tensor *x = call->inputs[0];
   if (x->shape[x->rank - 1] != a->fft_length + 2)

@@ -40,7 +40,8 @@ tn_status signal_delay_infer(const tn_call *call) {
   const tn_signal_delay_attrs *a = call->attrs;
   const tn_tensor *x = call->inputs[0];
   int64_t dims[TN_MAX_RANK];
-  tn_status s = check_int(call, "delay_length", a->delay_length, 0, INT32_MAX);
+  tn_status s = check_outputs(call, 2);
+  if (!s) s = check_int(call, "delay_length", a->delay_length, 0, INT32_MAX);
   if (s) return s;
   if (x->rank < 1) return fail_shape(call, "input is a scalar, but must have rows");
   memcpy(dims, x->shape, (size_t)x->rank * sizeof *dims);
@@ -78,7 +79,8 @@ static int64_t framer_room(const tn_signal_framer_attrs *a) {
 static tn_status check_framer(const tn_call *call) {
   const tn_signal_framer_attrs *a = call->attrs;
   const tn_tensor *x = call->inputs[0];
-  tn_status s = check_int(call, "frame_size", a->frame_size, 1, 1 << 24);
+  tn_status s = check_outputs(call, 3);
+  if (!s) s = check_int(call, "frame_size", a->frame_size, 1, 1 << 24);
   if (!s) s = check_int(call, "frame_step", a->frame_step, 1, a->prefill ? a->frame_size : 1 << 24);
   if (s) return s;
   if (x->rank < 1 || x->rank >= TN_MAX_RANK || !x->shape[x->rank - 1] ||
@@ -140,9 +142,9 @@ tn_status signal_framer_c(const tn_call *call, uint32_t stage, int64_t begin, in
     for (int64_t k = 0; k < n_steps; k++) {
       const int64_t at = row * n_steps + k;
       valid = valid && left + a->frame_step >= a->frame_size;
-      left = frame_out(a, state + 1 + row * room, left,
-                       (const int16_t *)x->data + at * a->frame_step,
-                       (int16_t *)call->outputs[0]->data + at * a->frame_size);
+      left =
+          frame_out(a, state + 1 + row * room, left, (const int16_t *)x->data + at * a->frame_step,
+                    (int16_t *)call->outputs[0]->data + at * a->frame_size);
     }
   }
   state[0] = (int32_t)(left - first);
@@ -159,7 +161,8 @@ static int64_t stacker_frames(const tn_signal_stacker_attrs *a) {
 tn_status signal_stacker_infer(const tn_call *call) {
   const tn_signal_stacker_attrs *a = call->attrs;
   const int64_t most = 1 << 15;
-  tn_status s = check_row(call, 0, "input");
+  tn_status s = check_outputs(call, 3);
+  if (!s) s = check_row(call, 0, "input");
   if (!s) s = check_int(call, "num_channels", a->num_channels, 1, most);
   if (!s) s = check_int(call, "stacker_left_context", a->stacker_left_context, 0, most);
   if (!s) s = check_int(call, "stacker_right_context", a->stacker_right_context, 0, most);
@@ -211,7 +214,9 @@ tn_status signal_overlap_add_infer(const tn_call *call) {
   int64_t dims[TN_MAX_RANK];
   if (x->rank < 2) return fail_shape(call, "input has no frames: its rank is below 2");
   const int64_t size = x->shape[x->rank - 1], n_frames = x->shape[x->rank - 2];
-  tn_status s = check_int(call, "frame_step", a->frame_step, 1, size);
+  tn_status s = check_outputs(call, 2);
+  if (!s) s = check_type(call, a->has_T, a->T);
+  if (!s) s = check_int(call, "frame_step", a->frame_step, 1, size);
   if (s) return s;
   memcpy(dims, x->shape, (size_t)x->rank * sizeof *dims);
   dims[x->rank - 2] = size;
@@ -263,16 +268,17 @@ tn_status signal_filter_bank_spectral_subtraction_infer(const tn_call *call) {
   const struct {
     const char *name;
     int64_t value, least, most;
-  } bounds[] = {{"num_channels", a->num_channels, 0, INT32_MAX},
-                {"smoothing", a->smoothing, INT32_MIN, INT32_MAX},
-                {"one_minus_smoothing", a->one_minus_smoothing, INT32_MIN, INT32_MAX},
-                {"alternate_smoothing", a->alternate_smoothing, INT32_MIN, INT32_MAX},
-                {"alternate_one_minus_smoothing", a->alternate_one_minus_smoothing, INT32_MIN,
-                 INT32_MAX},
-                {"min_signal_remaining", a->min_signal_remaining, INT32_MIN, INT32_MAX},
-                {"smoothing_bits", a->smoothing_bits, 0, 31},
-                {"spectral_subtraction_bits", a->spectral_subtraction_bits, 0, 63}};
-  tn_status s = check_row(call, 0, "input");
+  } bounds[] = {
+      {"num_channels", a->num_channels, 0, INT32_MAX},
+      {"smoothing", a->smoothing, INT32_MIN, INT32_MAX},
+      {"one_minus_smoothing", a->one_minus_smoothing, INT32_MIN, INT32_MAX},
+      {"alternate_smoothing", a->alternate_smoothing, INT32_MIN, INT32_MAX},
+      {"alternate_one_minus_smoothing", a->alternate_one_minus_smoothing, INT32_MIN, INT32_MAX},
+      {"min_signal_remaining", a->min_signal_remaining, INT32_MIN, INT32_MAX},
+      {"smoothing_bits", a->smoothing_bits, 0, 31},
+      {"spectral_subtraction_bits", a->spectral_subtraction_bits, 0, 63}};
+  tn_status s = check_outputs(call, 3);
+  if (!s) s = check_row(call, 0, "input");
   for (size_t k = 0; k < sizeof bounds / sizeof *bounds && !s; k++)
     s = check_int(call, bounds[k].name, bounds[k].value, bounds[k].least, bounds[k].most);
   if (s) return s;
@@ -291,7 +297,8 @@ tn_status signal_filter_bank_spectral_subtraction_c(const tn_call *call, uint32_
                                                     int64_t begin, int64_t end, uint32_t worker) {
   const tn_signal_filter_bank_spectral_subtraction_attrs *a = call->attrs;
   const uint32_t *x = call->inputs[0]->data;
-  uint32_t *y = call->outputs[0]->data, *shown = call->outputs[1]->data, *noise = take_over(call, 2);
+  uint32_t *y = call->outputs[0]->data, *shown = call->outputs[1]->data,
+           *noise = take_over(call, 2);
   (void)stage, (void)begin, (void)end, (void)worker;
   for (int64_t k = 0; k < a->num_channels; k++) {
     const uint32_t signal = x[k] << a->smoothing_bits,

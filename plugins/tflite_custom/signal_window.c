@@ -44,7 +44,8 @@ tn_status signal_window_c(const tn_call *call, uint32_t stage, int64_t begin, in
 /* ---- SignalFftAutoScale ---- */
 
 tn_status signal_fft_auto_scale_infer(const tn_call *call) {
-  const tn_status s = check_row(call, 0, "input");
+  tn_status s = check_outputs(call, 2);
+  if (!s) s = check_row(call, 0, "input");
   if (s) return s;
   tn_infer_shape(call, 1, TN_I32, 0, NULL);
   return tn_infer_like(call, 0, 0);
@@ -68,11 +69,10 @@ tn_status signal_fft_auto_scale_c(const tn_call *call, uint32_t stage, int64_t b
   const int64_t n = call->inputs[0]->shape[0];
   const int16_t most = largest(x, n);
   const int32_t bits = most > 0 ? 15 - bit_length((uint32_t)most) : 0;
-  tn_tensor *y = tn_output(call, 0), *scale = tn_output(call, 1);
+  int16_t *y = call->outputs[0]->data;
   (void)stage, (void)begin, (void)end, (void)worker;
-  for (int64_t k = 0; y && k < n; k++)
-    ((int16_t *)y->data)[k] = wrap_i16(x[k] * ((int64_t)1 << bits));
-  if (scale) *(int32_t *)scale->data = bits;
+  for (int64_t k = 0; k < n; k++) y[k] = wrap_i16(x[k] * ((int64_t)1 << bits));
+  *(int32_t *)call->outputs[1]->data = bits;
   return TN_OK;
 }
 
