@@ -2,6 +2,7 @@
  * message are attributes. */
 #include <stdlib.h>
 
+#include "filler.h"
 #include "reader.h"
 #include "tenon/kit/text.h"
 
@@ -56,7 +57,7 @@ static tn_status add_fields(maker *m, const tn_proto_message *from) {
     const tn_proto_value *v = NULL, *next;
     while ((next = tn_proto_next(from, field->name, v))) v = next;
     if (!v || m->n_attrs == MAX_ATTRS) continue;
-    if (field->kind == TN_FIELD_MESSAGE)
+    if (field->kind == TN_FIELD_MESSAGE && field->type != &caffe_filler_type)
       s = add_fields(m, v->message);
     else if (field->is_list)
       s = add_list(m, from, field);
@@ -64,6 +65,55 @@ static tn_status add_fields(maker *m, const tn_proto_message *from) {
       add_scalar(m, v);
   }
   return s;
+}
+
+/* ---- fillers of weights that are to be made up ---- */
+
+static const char *const filler_types[] = {"constant", "uniform", "gaussian", "positive_unitball",
+                                           "xavier",   "msra",    "bilinear"};
+
+static tn_status filler_type(const maker *m, const tn_proto_message *from, double *out) {
+  const size_t n = sizeof filler_types / sizeof *filler_types;
+  const tn_str type = tn_proto_str(from, "type");
+  size_t k = 0;
+  for (; type.size && k < n && !tn_str_is(type, filler_types[k]);) k++;
+  *out = (double)k;
+  return k < n ? TN_OK
+               : caffe_layer_fail(m->r, m->l, TN_ERR_INVALID, "Caffe has no filler of the type",
+                                  type);
+}
+
+static double float_of(const tn_proto_message *from, const char *name, double missing) {
+  double x = missing;
+  for (const tn_proto_value *v = NULL; (v = tn_proto_next(from, name, v));) x = v->f;
+  return x;
+}
+
+static tn_status add_filler(maker *m, const tn_proto_message *from, const char *name) {
+  double *floats = from ? tn_arena_alloc(&m->r->arena, CAF_FILLER_FIELDS * sizeof *floats) : NULL;
+  if (!from) return TN_OK;
+  if (!floats) return tn_proto_no_memory(&m->r->net_file);
+  floats[CAF_FILLER_VALUE] = float_of(from, "value", 0);
+  floats[CAF_FILLER_MIN] = float_of(from, "min", 0);
+  floats[CAF_FILLER_MAX] = float_of(from, "max", 1);
+  floats[CAF_FILLER_MEAN] = float_of(from, "mean", 0);
+  floats[CAF_FILLER_STD] = float_of(from, "std", 1);
+  floats[CAF_FILLER_SPARSE] = (double)tn_proto_int(from, "sparse", -1);
+  floats[CAF_FILLER_VARIANCE_NORM] = (double)tn_proto_int(from, "variance_norm", CAF_FAN_IN);
+  m->attrs[m->n_attrs++] = (tn_attr){.head = TN_HEAD(tn_attr),
+                                     .name = name,
+                                     .kind = TN_ATTR_FLOATS,
+                                     .floats = {floats, CAF_FILLER_FIELDS}};
+  return filler_type(m, from, &floats[CAF_FILLER_TYPE]);
+}
+
+/* Those of a layer's message, whose first blob may be more than weights. */
+static tn_status add_fillers(maker *m, const tn_proto_message *param) {
+  static const char *const firsts[] = {"weight_filler", "scale_filler", "filler"};
+  tn_status s = TN_OK;
+  for (size_t k = 0; k < 3 && !s; k++)
+    s = add_filler(m, tn_proto_sub(param, firsts[k]), "weight_filler");
+  return s ? s : add_filler(m, tn_proto_sub(param, "bias_filler"), "bias_filler");
 }
 
 /* ---- weights ---- */
@@ -200,8 +250,11 @@ tn_status caffe_node(caffe_reader *r, const caffe_layer *l) {
   const size_t n = strcspn(words, " ");
   memcpy(param, words, n < 63 ? n : 63);
   param[n < 63 ? n : 63] = 0;
+  const int64_t n_random = r->n_random;
+  const tn_proto_message *fields = tn_proto_sub(l->m, param);
   tn_status s = add_values(m);
-  if (!s) s = add_fields(m, tn_proto_sub(l->m, param));
+  if (!s && r->n_random > n_random) s = add_fillers(m, fields);
+  if (!s) s = add_fields(m, fields);
   if (s) return s;
   const bool direct = l->row && l->row->how == TN_FORMAT_DIRECT;
   if (!direct) {

@@ -1,10 +1,11 @@
 /* Blobs of layers for which no file has weights: of the shapes that the layer's fields and bottom
- * ask for, and of numbers that keep the size of what goes through them (Caffe's filler "xavier"),
- * the same each time; scales and variances are 1, biases and means 0. */
+ * ask for, and of the numbers that its fillers ask for, the same each time. Without a filler they
+ * keep the size of what goes through them (like "xavier"); scales and variances are 1, biases and
+ * means 0. */
 #include <math.h>
 #include <stdio.h>
 
-#include "lower.h"
+#include "filler.h"
 
 enum { MAX_BLOBS = 3, MAX_INPUTS = 4, MAX_LAYER_ATTRS = 32 };
 
@@ -19,28 +20,26 @@ bool caf_is_random(const tn_lowering *c) {
   return tn_low_int(c, "random_weights", 0) > 0 && caf_blob(c, 0) < 0;
 }
 
-static uint64_t next(uint64_t *state) { /* splitmix64 */
-  uint64_t x = *state += UINT64_C(0x9e3779b97f4a7c15);
-  x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-  x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-  return x ^ (x >> 31);
-}
-
+/* Without a filler. */
 static void fill(const blob *b, uint64_t seed, int64_t n, float *out) {
   const double width = b->fan_in ? sqrt(3.0 / (double)b->fan_in) : 0;
   for (int64_t k = 0; k < n; k++)
-    out[k] = b->fan_in ? (float)((ldexp((double)(next(&seed) >> 11), -52) - 1) * width) : b->value;
+    out[k] = b->fan_in ? (float)((2 * caf_random(&seed) - 1) * width) : b->value;
 }
 
-static int32_t constant(const tn_lowering *c, const blob *b, uint64_t seed) {
+static int32_t constant(const tn_lowering *c, const blob *b, tn_floats filler, uint64_t seed) {
   int64_t n, bytes;
   if (tn_dims_product(b->shape, b->rank, &n) || n < 1 || tn_mul_i64(n, sizeof(float), &bytes))
     return caf_invalid(c, "its fields ask for weights of an impossible size");
   float *data = c->call->host->alloc(c->call->ctx, (uint64_t)bytes);
   if (!data) return TN_ERR_MEMORY;
-  fill(b, seed, n, data);
   const tn_tensor t = tn_tensor_make(TN_F32, b->rank, b->shape, data);
-  const int32_t value = tn_emit_const(c->call, c->graph, &t);
+  int32_t value = TN_OK;
+  if (filler.size == CAF_FILLER_FIELDS)
+    value = caf_fill(c, filler.data, seed, &t, data);
+  else
+    fill(b, seed, n, data);
+  if (!value) value = tn_emit_const(c->call, c->graph, &t);
   c->call->host->free(c->call->ctx, data);
   return value;
 }
@@ -148,8 +147,10 @@ tn_status caf_with_blobs(const tn_lowering *c) {
   const uint32_t n_attrs = node->n_attrs;
   for (uint32_t k = 0; k < n_attrs; k++) attrs[k] = *node->attrs[k];
   snprintf(op, sizeof op, "caffe::%s", node->op);
+  const tn_floats fillers[MAX_BLOBS] = {tn_low_floats(c, "weight_filler"),
+                                        tn_low_floats(c, "bias_filler")};
   for (int32_t k = 0; k < n; k++) {
-    inputs[1 + k] = constant(c, &blobs[k], seed + (uint64_t)k);
+    inputs[1 + k] = constant(c, &blobs[k], fillers[k], seed + (uint64_t)k);
     if (inputs[1 + k] < 0) return inputs[1 + k];
   }
   return caf_done(c, tn_low_emit(c, op, inputs, (uint32_t)n + 1, attrs, n_attrs));

@@ -5,7 +5,7 @@
 #include "base/proto_tree.h"
 
 /* schema.c */
-extern const tn_proto_type caffe_net_type;
+extern const tn_proto_type caffe_net_type, caffe_filler_type;
 
 /* The row of a layer's type; NULL: there is none. */
 const tn_format_op *caffe_row(tn_str type);

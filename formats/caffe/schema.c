@@ -33,6 +33,19 @@ static const tn_proto_field NetStateRule_fields[] = {
 };
 TYPE(NetStateRule, "NetStateRule");
 
+static const tn_proto_field Filler_fields[] = {
+    {"type", 1, TN_FIELD_TEXT, false, NULL, NULL},
+    {"value", 2, TN_FIELD_FLOAT, false, NULL, NULL},
+    {"min", 3, TN_FIELD_FLOAT, false, NULL, NULL},
+    {"max", 4, TN_FIELD_FLOAT, false, NULL, NULL},
+    {"mean", 5, TN_FIELD_FLOAT, false, NULL, NULL},
+    {"std", 6, TN_FIELD_FLOAT, false, NULL, NULL},
+    {"sparse", 7, TN_FIELD_INT, false, NULL, NULL},
+    {"variance_norm", 8, TN_FIELD_INT, false, NULL, "FAN_IN=0 FAN_OUT=1 AVERAGE=2"},
+};
+const tn_proto_type caffe_filler_type = {"FillerParameter", Filler_fields,
+                                         sizeof Filler_fields / sizeof *Filler_fields};
+
 static const tn_proto_field ArgMax_fields[] = {
     {"out_max_val", 1, TN_FIELD_INT, false, NULL, NULL},
     {"top_k", 2, TN_FIELD_INT, false, NULL, NULL},
@@ -50,7 +63,7 @@ TYPE(BatchNorm, "BatchNormParameter");
 static const tn_proto_field Bias_fields[] = {
     {"axis", 1, TN_FIELD_INT, false, NULL, NULL},
     {"num_axes", 2, TN_FIELD_INT, false, NULL, NULL},
-    {"filler", 3, TN_FIELD_SKIP, false, NULL, NULL},
+    {"filler", 3, TN_FIELD_MESSAGE, false, &caffe_filler_type, NULL},
 };
 TYPE(Bias, "BiasParameter");
 
@@ -67,8 +80,8 @@ static const tn_proto_field Convolution_fields[] = {
     {"kernel_size", 4, TN_FIELD_INT, true, NULL, NULL},
     {"group", 5, TN_FIELD_INT, false, NULL, NULL},
     {"stride", 6, TN_FIELD_INT, true, NULL, NULL},
-    {"weight_filler", 7, TN_FIELD_SKIP, false, NULL, NULL},
-    {"bias_filler", 8, TN_FIELD_SKIP, false, NULL, NULL},
+    {"weight_filler", 7, TN_FIELD_MESSAGE, false, &caffe_filler_type, NULL},
+    {"bias_filler", 8, TN_FIELD_MESSAGE, false, &caffe_filler_type, NULL},
     {"pad_h", 9, TN_FIELD_INT, false, NULL, NULL},
     {"pad_w", 10, TN_FIELD_INT, false, NULL, NULL},
     {"kernel_h", 11, TN_FIELD_INT, false, NULL, NULL},
@@ -104,8 +117,8 @@ static const tn_proto_field Embed_fields[] = {
     {"num_output", 1, TN_FIELD_INT, false, NULL, NULL},
     {"input_dim", 2, TN_FIELD_INT, false, NULL, NULL},
     {"bias_term", 3, TN_FIELD_INT, false, NULL, NULL},
-    {"weight_filler", 4, TN_FIELD_SKIP, false, NULL, NULL},
-    {"bias_filler", 5, TN_FIELD_SKIP, false, NULL, NULL},
+    {"weight_filler", 4, TN_FIELD_MESSAGE, false, &caffe_filler_type, NULL},
+    {"bias_filler", 5, TN_FIELD_MESSAGE, false, &caffe_filler_type, NULL},
 };
 TYPE(Embed, "EmbedParameter");
 
@@ -125,8 +138,8 @@ TYPE(Flatten, "FlattenParameter");
 static const tn_proto_field InnerProduct_fields[] = {
     {"num_output", 1, TN_FIELD_INT, false, NULL, NULL},
     {"bias_term", 2, TN_FIELD_INT, false, NULL, NULL},
-    {"weight_filler", 3, TN_FIELD_SKIP, false, NULL, NULL},
-    {"bias_filler", 4, TN_FIELD_SKIP, false, NULL, NULL},
+    {"weight_filler", 3, TN_FIELD_MESSAGE, false, &caffe_filler_type, NULL},
+    {"bias_filler", 4, TN_FIELD_MESSAGE, false, &caffe_filler_type, NULL},
     {"axis", 5, TN_FIELD_INT, false, NULL, NULL},
     {"transpose", 6, TN_FIELD_INT, false, NULL, NULL},
 };
@@ -163,7 +176,7 @@ TYPE(MVN, "MVNParameter");
 
 static const tn_proto_field Normalize_fields[] = {
     {"across_spatial", 1, TN_FIELD_INT, false, NULL, NULL},
-    {"scale_filler", 2, TN_FIELD_SKIP, false, NULL, NULL},
+    {"scale_filler", 2, TN_FIELD_MESSAGE, false, &caffe_filler_type, NULL},
     {"channel_shared", 3, TN_FIELD_INT, false, NULL, NULL},
     {"eps", 4, TN_FIELD_FLOAT, false, NULL, NULL},
 };
@@ -239,7 +252,7 @@ static const tn_proto_field Power_fields[] = {
 TYPE(Power, "PowerParameter");
 
 static const tn_proto_field PReLU_fields[] = {
-    {"filler", 1, TN_FIELD_SKIP, false, NULL, NULL},
+    {"filler", 1, TN_FIELD_MESSAGE, false, &caffe_filler_type, NULL},
     {"channel_shared", 2, TN_FIELD_INT, false, NULL, NULL},
 };
 TYPE(PReLU, "PReLUParameter");
@@ -267,9 +280,9 @@ TYPE(Reshape, "ReshapeParameter");
 static const tn_proto_field Scale_fields[] = {
     {"axis", 1, TN_FIELD_INT, false, NULL, NULL},
     {"num_axes", 2, TN_FIELD_INT, false, NULL, NULL},
-    {"filler", 3, TN_FIELD_SKIP, false, NULL, NULL},
+    {"filler", 3, TN_FIELD_MESSAGE, false, &caffe_filler_type, NULL},
     {"bias_term", 4, TN_FIELD_INT, false, NULL, NULL},
-    {"bias_filler", 5, TN_FIELD_SKIP, false, NULL, NULL},
+    {"bias_filler", 5, TN_FIELD_MESSAGE, false, &caffe_filler_type, NULL},
 };
 TYPE(Scale, "ScaleParameter");
 
@@ -368,8 +381,8 @@ static const tn_proto_field V0Layer_fields[] = {
     {"type", 2, TN_FIELD_TEXT, false, NULL, NULL},
     {"num_output", 3, TN_FIELD_INT, false, NULL, NULL},
     {"biasterm", 4, TN_FIELD_INT, false, NULL, NULL},
-    {"weight_filler", 5, TN_FIELD_SKIP, false, NULL, NULL},
-    {"bias_filler", 6, TN_FIELD_SKIP, false, NULL, NULL},
+    {"weight_filler", 5, TN_FIELD_MESSAGE, false, &caffe_filler_type, NULL},
+    {"bias_filler", 6, TN_FIELD_MESSAGE, false, &caffe_filler_type, NULL},
     {"pad", 7, TN_FIELD_INT, false, NULL, NULL},
     {"kernelsize", 8, TN_FIELD_INT, false, NULL, NULL},
     {"group", 9, TN_FIELD_INT, false, NULL, NULL},

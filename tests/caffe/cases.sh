@@ -108,6 +108,60 @@ sed 's/group: 2 }/group: 3 }/' "$work/made.prototxt" >"$work/odd.prototxt"
   fail "a wrong group"
 grep -q "node 'a' (caffe::Convolution).*group does not divide" "$work/out" ||
   fail "not named: $(cat "$work/out")"
+# fillers: what a layer gives for the unit matrix is its weights, what it gives for zeros its bias
+network_of() { # WEIGHT-FILLER BIAS-FILLER
+  printf '%s\n' 'input: "x" input_shape { dim: 4 dim: 4 }
+layer { name: "zero" type: "Power" bottom: "x" top: "zero" power_param { scale: 0 } }
+layer { name: "w" type: "InnerProduct" bottom: "x" top: "w"
+  inner_product_param { num_output: 3 bias_term: false weight_filler { '"$1"' } } }
+layer { name: "b" type: "InnerProduct" bottom: "zero" top: "b"
+  inner_product_param { num_output: 3 bias_filler { '"$2"' } } }
+layer { name: "s" type: "Scale" bottom: "x" top: "s" scale_param { filler { value: 3 } } }
+layer { name: "r" type: "Reshape" bottom: "x" top: "r"
+  reshape_param { shape { dim: 1 dim: 1 dim: 4 dim: 4 } } }
+layer { name: "u" type: "Deconvolution" bottom: "r" top: "u" convolution_param { num_output: 1
+  kernel_size: 4 stride: 4 bias_term: false weight_filler { type: "bilinear" } } }' \
+    >"$work/filled.prototxt"
+}
+filler() { # WEIGHT-FILLER BIAS-FILLER CONDITION: of w, the rows of 4 weights, of b, s and u
+  network_of "$1" "$2"
+  "$tenon" run "$work/filled.prototxt" --random-weights -i "x=$work/eye.npy" -o "$work/filled" \
+    >/dev/null || fail "fillers '$1', '$2'"
+  python3 - "$work/filled" "$3" <<'END' || fail "fillers '$1', '$2': not $3"
+import struct, sys
+def load(name):
+    data = open(f"{sys.argv[1]}/{name}.npy", "rb").read()
+    data = data[10 + data[8] + 256 * data[9] :]
+    return struct.unpack("<%df" % (len(data) // 4), data)
+y, b, s, u = map(load, "wbsu")
+b, w, rows = b[:3], y, [y[k::3] for k in range(3)]
+sys.exit(not all(eval(sys.argv[2])))
+END
+}
+python3 - "$work/eye.npy" <<'END' || fail "no input"
+import struct, sys
+head = "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 4)}".ljust(117) + "\n"
+eye = struct.pack("<16f", *([1, 0, 0, 0, 0] * 4)[:16])
+open(sys.argv[1], "wb").write(b"\x93NUMPY\x01\0" + struct.pack("<H", 118) + head.encode() + eye)
+END
+filler 'value: 2' 'type: "constant" value: 0.5' '[set(w) == {2}, set(b) == {0.5}]'
+filler '' 'value: -1' '[set(w) == {0}, set(b) == {-1}, set(s) == {0, 3}]'
+filler '' '' '[set(b) == {0}, u[:4] == (0.0625, 0.1875, 0.1875, 0.0625), u[17] == 0.5625]'
+filler 'type: "uniform" min: 4 max: 5' '' '[min(w) >= 4, max(w) <= 5, max(w) - min(w) > 0.2]'
+filler 'type: "gaussian" mean: 9 std: 0.01' '' '[8.95 < min(w) < 9 < max(w) < 9.05]'
+filler 'type: "gaussian" sparse: 1' '' '[4 <= w.count(0) < 12]'
+filler 'type: "positive_unitball"' '' '[min(w) > 0] + [abs(sum(r) - 1) < 1e-6 for r in rows]'
+filler 'type: "xavier"' '' '[0.6 < max(map(abs, w)) <= 0.75 ** 0.5]'
+filler 'type: "xavier" variance_norm: FAN_OUT' '' '[0.75 ** 0.5 < max(map(abs, w)) <= 1]'
+filler 'type: "msra"' 'type: "msra"' '[0.1 < sum(v * v for v in w) / 12 < 1.5, len(set(b)) == 3]'
+bad_filler() { # FILLER MESSAGE
+  network_of "$1" ''
+  fails -F "$2" run "$work/filled.prototxt" --random-weights --random
+}
+bad_filler 'type: "glorot"' "layer 'w' (InnerProduct): Caffe has no filler of the type 'glorot'"
+bad_filler 'type: "bilinear"' 'a bilinear filler of a blob that has not 4 dims'
+bad_filler 'type: "msra" sparse: 2' "'sparse' of a filler that is not gaussian"
+bad_filler 'size: 2' "'size' is no field of FillerParameter"
 rows=$("$tenon" ops --format caffe)
 grep -q ' Convolution .*Conv' <<<"$rows" || fail "no row of Convolution"
 exit $status
