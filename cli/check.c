@@ -159,7 +159,7 @@ static void try_plan(inspection *c) {
   } else if (status) {
     const char *text = tn_diag_text(s->diag);
     snprintf(c->remark, sizeof c->remark, "kernels were not checked%s: %.*s",
-             assumed ? " (open dims were taken as 1)" : "", (int)strcspn(text, "\n"), text);
+             assumed ? " (open dims were assumed)" : "", (int)strcspn(text, "\n"), text);
     tn_diag_clear(s->diag); /* it is told there, and is no error */
   }
 }

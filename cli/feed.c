@@ -321,26 +321,38 @@ void cli_inputs_free(cli_inputs *in) {
   if (in->store.arena.a) cli_store_free(&in->store);
 }
 
-tn_status cli_inputs_close_dims(cli_inputs *in, bool quiet) {
+/* Dims of input k that no condition has given a size become 1; `was` is its type before. */
+static void close_dims(cli_inputs *in, int32_t k, const tn_tensor *was, bool quiet) {
   char before[CLI_TYPE_TEXT], after[CLI_TYPE_TEXT];
-  for (int32_t k = 0; k < in->n; k++) {
-    tn_tensor *t = &in->values[k];
-    const char *name = tn_model_input_name(in->model, k);
-    if (t->kind != TN_KIND_TENSOR || in->from[k]) continue;
-    if (t->rank < 0)
-      return tn_fail(in->diag, TN_ERR_SHAPE,
-                     "input '%s': its shape is not known; say it with --shape %s=...", name, name);
-    cli_type_text(t, tn_model_graph(in->model), input_value(in, k), before);
-    bool open = false;
-    for (int32_t d = 0; d < t->rank; d++) {
-      if (t->shape[d] >= 0) continue;
-      t->shape[d] = 1;
-      open = in->assumed[k] = true;
-    }
-    if (open && !quiet)
-      cli_note("input '%s' is %s, taken as %s; --shape or --dim says otherwise", name, before,
-               cli_type_text(t, NULL, -1, after));
+  tn_tensor *t = &in->values[k];
+  bool is_any = false, is_least = false;
+  for (int32_t d = 0; d < was->rank; d++) {
+    if (was->shape[d] >= 0) continue;
+    is_least |= t->shape[d] > 1;
+    if (t->shape[d] < 0) t->shape[d] = 1;
+    is_any = in->assumed[k] = true;
   }
+  if (!is_any || quiet) return;
+  cli_note("input '%s' is %s, taken as %s%s; --shape or --dim says otherwise",
+           tn_model_input_name(in->model, k),
+           cli_type_text(was, tn_model_graph(in->model), input_value(in, k), before),
+           cli_type_text(t, NULL, -1, after),
+           is_least ? ", the smallest that the model allows" : "");
+}
+
+tn_status cli_inputs_close_dims(cli_inputs *in, bool quiet) {
+  const uint64_t bytes = (uint64_t)in->n * sizeof *in->values;
+  tn_tensor *was = tn_arena_alloc(&in->store.arena, bytes);
+  if (!was) return tn_fail(in->diag, TN_ERR_MEMORY, "no memory");
+  if (bytes) memcpy(was, in->values, bytes);
+  for (int32_t k = 0; k < in->n; k++)
+    if (was[k].kind == TN_KIND_TENSOR && !in->from[k] && was[k].rank < 0)
+      return tn_fail(in->diag, TN_ERR_SHAPE,
+                     "input '%s': its shape is not known; say it with --shape %s=...",
+                     tn_model_input_name(in->model, k), tn_model_input_name(in->model, k));
+  cli_inputs_least_dims(in);
+  for (int32_t k = 0; k < in->n; k++)
+    if (was[k].kind == TN_KIND_TENSOR && !in->from[k]) close_dims(in, k, &was[k], quiet);
   return TN_OK;
 }
 

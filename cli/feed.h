@@ -27,7 +27,7 @@ typedef struct cli_inputs {
   cli_store store;
   tn_tensor *values; /* types, with data once they are given */
   const char **from; /* the file that gave it, "random"; NULL: nothing did */
-  bool *assumed;     /* open dims were taken as 1 */
+  bool *assumed;     /* sizes of open dims were assumed */
   int32_t n;         /* that must be given */
   int32_t n_all;     /* with those that have a default, which follow */
 } cli_inputs;
@@ -38,9 +38,11 @@ tn_status cli_inputs_open(cli_inputs *in, tn_runtime *runtime, const tn_model *m
                           const cli_feed *feed, tn_diag *diag);
 void cli_inputs_free(cli_inputs *in);
 
-/* Dims that are still open become 1, with a note (quiet: without). TN_ERR_SHAPE if the rank is not
- * known. */
+/* Dims that are still open become 1, or the smallest that the model's conditions allow, with a note
+ * (quiet: without). TN_ERR_SHAPE if the rank is not known. */
 tn_status cli_inputs_close_dims(cli_inputs *in, bool quiet);
+/* feed_least.c: open dims that the model's conditions forbid to be 1 get their smallest sizes. */
+void cli_inputs_least_dims(cli_inputs *in);
 /* Random values for all inputs that nothing gave: floats in [-1, 1), bytes of all values, wider
  * integers and bools 0 or 1. The same seed gives the same values. Closes dims. */
 tn_status cli_inputs_randomize(cli_inputs *in);

@@ -57,7 +57,7 @@ also "^  node 'relu' \(Relu\): attribute 'slope' is unknown" # what else is wron
 says 3 "wrong.onnx: is broken" check "$data/wrong.onnx"
 also "^  node 'conv' \(Conv\): input 'W' is required"
 says 0 'unfit.onnx: may run here$' check "$data/unfit.onnx"
-also "^  note: kernels were not checked .open dims were taken as 1.: .*A is f32.1,4. and B is f32"
+also "^  note: kernels were not checked .open dims were assumed.: .*A is f32.1,4. and B is f32"
 never 'error'
 says 3 "^2 run here, 1 do not, 2 are broken or cannot be read$" \
   check "$net" "$data/branch.onnx" "$data/missing.onnx" \

@@ -19,6 +19,12 @@ refuses() { # x's size, y's size, what is said
 refuses 2 5 "dim 0 of 'x' (s[0-9]*) has to be from 3 to 8"
 refuses 9 19 "dim 0 of 'x' (s[0-9]*) has to be from 3 to 8"
 refuses 4 8 "dim 0 of 'y' has to be 2\*s[0-9]* + 1"
+# open dims are as small as it allows, those that are made of others too
+note=$("$tenon" convert "$folder/ranges/model.pt2" -o "$work/least.onnx" 2>&1) ||
+  fail "1 is not in the range, and nothing else is tried: $note"
+for said in "x'.*f32\[3,3\]" "y'.*f32\[7,3\]"; do
+  grep -q "'$said, the smallest that the model allows" <<<"$note" || fail "not said: $said"
+done
 # what the operators become
 rows=$("$tenon" ops --format torchexport)
 grep -q ' aten::conv2d  *lowered  *aten::conv2d' <<<"$rows" || fail "no row of conv2d"
