@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Writes models/ beside it: chains of operators of TFLite Micro's signal library, with what the
-micro interpreter makes of a signal, run by run. Needs tflite-micro and numpy."""
+"""Writes models/ and no_step.tflite beside it: chains of operators of TFLite Micro's signal
+library, with what the micro interpreter makes of a signal, run by run. Needs tflite-micro and
+numpy."""
 
 import pathlib
 
@@ -107,6 +108,17 @@ def back_and_forth():
     return m
 
 
+def no_step():
+    """Frames that never move on: no memory is large enough."""
+    m = Model()
+    x = m.tensor("i2", [16])
+    m.g.inputs = [x]
+    m.g.outputs = m.add("SignalFramer", [x], [("i2", [1, 48]), ("?", [])], frame_size=48,
+                        frame_step=0, prefill=False)
+    return m
+
+
+(pathlib.Path(__file__).parent / "no_step.tflite").write_bytes(no_step().bytes())
 for make, shape in ((front_end, 16), (back_and_forth, (2, 32))):
     folder = pathlib.Path(__file__).parent / "models" / make.__name__
     (folder / "ref").mkdir(parents=True, exist_ok=True)
