@@ -14,14 +14,14 @@ static int32_t scalar(mnn_reader *r, uint64_t k) {
   return mnn_emit_2(r, "Reshape", mnn_in(r, k), mnn_i64s(r, NULL, 0));
 }
 
-/* The axis that input k says, which must be a constant; false: it is none. */
+/* The axis or diagonal that input k says, a constant; false: it is none. */
 static bool axis_of(mnn_reader *r, uint64_t k, int64_t *out) {
   tn_flat_vector v;
   if (r->in.n > k && mnn_ints(r, k, &v) && v.n == 1) {
     *out = tn_flat_int_at(&v, 0);
     return true;
   }
-  mnn_refuse(r, "an axis that is no constant");
+  mnn_refuse(r, "an axis or diagonal that is no constant");
   return false;
 }
 
@@ -190,6 +190,15 @@ static int32_t band(mnn_reader *r) {
   return y;
 }
 
+/* Ones on the diagonal that the second input says. */
+static int32_t eye_like(mnn_reader *r) {
+  int64_t diagonal = 0;
+  if (r->in.n > 1 && !axis_of(r, 1, &diagonal)) return TN_NO_ID;
+  const tn_attr a = tn_attr_int("k", diagonal);
+  const int32_t in[] = {mnn_in(r, 0)};
+  return mnn_emit(r, "EyeLike", in, 1, &a, 1);
+}
+
 static int32_t grid_sample(mnn_reader *r) {
   static const char *const borders[] = {"zeros", "border", "reflection"};
   const int64_t border = mnn_param_byte(r, 1, 0);
@@ -220,6 +229,7 @@ static int32_t roi_align(mnn_reader *r) {
 
 const mnn_maker mnn_select[] = {{"CastLike", cast_like},
                                 {"CumSum", cumulative_sum},
+                                {"EyeLike", eye_like},
                                 {"GatherElements", gather_elements},
                                 {"GatherND", gather_nd},
                                 {"GridSample", grid_sample},

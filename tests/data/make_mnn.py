@@ -124,6 +124,19 @@ def recurrent():
     return model([lstm, both], weights, [4, 2, 3], ["a", "h", "y", "z"])
 
 
+def eye():
+    """Diagonals of ones."""
+    nodes = [
+        node("EyeLike", "x", "main", dtype=1),
+        node("EyeLike", "x", "above", dtype=1, k=1),
+        node("EyeLike", "x", "below", dtype=1, k=-2),
+        node("Add", "main above", "two"),
+        node("Sub", "two below", "three"),
+        node("Mul", "three x", "y"),
+    ]
+    return model(nodes, [], [3, 5], ["y"])
+
+
 def write(folder, name, network, *options):
     case = folder / name
     (case / "ref").mkdir(parents=True, exist_ok=True)
@@ -167,6 +180,7 @@ def main():
     write(folder, "codes3", net(), "--weightQuantBits", "3")
     write(folder, "groups4", net(), "--weightQuantBits", "4", "--weightQuantBlock", "32")
     write(folder, "beside", net(), "--saveExternalData", "--weightQuantBits", "8")
+    write(folder, "eye", eye())
 
 
 if __name__ == "__main__":
