@@ -170,8 +170,10 @@ static int32_t split(mnn_reader *r) {
   }
   const tn_attr a[] = {tn_attr_int("axis", mnn_param_int(r, 0, 0)),
                        tn_attr_int("num_outputs", (int64_t)r->out.n)};
-  const bool sized = points.n > 1;
-  const int32_t in[] = {mnn_in(r, 0), sized ? mnn_i64s(r, sizes, (int64_t)r->out.n) : TN_NO_ID};
+  const bool given = r->in.n > 1, sized = given || points.n > 1;
+  const int32_t in[] = {mnn_in(r, 0), given   ? mnn_wide(r, 1)
+                                      : sized ? mnn_i64s(r, sizes, (int64_t)r->out.n)
+                                              : TN_NO_ID};
   mnn_add(r, "", "Split", in, sized ? 2 : 1, out, (uint32_t)r->out.n, a, sized ? 1 : 2);
   return TN_NO_ID;
 }
