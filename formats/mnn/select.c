@@ -1,4 +1,6 @@
 /* Elements that are chosen, counted, put elsewhere, or made of numbers, as nodes of ai.onnx. */
+#include <float.h>
+
 #include "nodes.h"
 
 enum { MAX_PARTS = 64 };
@@ -199,6 +201,32 @@ static int32_t eye_like(mnn_reader *r) {
   return mnn_emit(r, "EyeLike", in, 1, &a, 1);
 }
 
+/* The boxes that are left, by falling scores, and -1 behind them: as many as there may be. */
+static int32_t non_max_suppression(mnn_reader *r) {
+  enum { SCORES = 1, MOST, OVERLAP, LEAST_SCORE };
+  const int64_t first = 0, last = 2, one = 1, rest = -1, rows[] = {1, -1, 4}, row[] = {1, 1, -1};
+  const tn_attr axis = tn_attr_int("axis", 0), column = tn_attr_int("axis", 1);
+  if (r->in.n <= OVERLAP)
+    return mnn_refuse(r, "boxes that may overlap by an amount that is not said");
+  const int32_t scores = mnn_emit_2(r, "Reshape", mnn_in(r, SCORES), mnn_i64s(r, &rest, 1)),
+                n = mnn_emit(r, "Shape", &scores, 1, NULL, 0),
+                most = mnn_emit_2(r, "Min", one_wide(r, MOST), n),
+                lowest = r->in.n > LEAST_SCORE ? mnn_in(r, LEAST_SCORE)
+                                               : mnn_number(r, TN_F32, -FLT_MAX);
+  const int32_t in[] = {mnn_emit_2(r, "Reshape", mnn_in(r, 0), mnn_i64s(r, rows, 3)),
+                        mnn_emit_2(r, "Reshape", scores, mnn_i64s(r, row, 3)), most,
+                        mnn_emit_2(r, "Reshape", mnn_in(r, OVERLAP), mnn_i64s(r, &one, 1)),
+                        mnn_emit_2(r, "Reshape", lowest, mnn_i64s(r, &one, 1))};
+  const int32_t found[] = {mnn_emit(r, "NonMaxSuppression", in, 5, NULL, 0),
+                           mnn_i64s(r, &last, -1)};
+  const int32_t boxes = mnn_emit(r, "Gather", found, 2, &column, 1),
+                n_found = mnn_emit(r, "Shape", &boxes, 1, NULL, 0);
+  const int32_t pads[] = {mnn_i64s(r, &first, 1), mnn_emit_2(r, "Sub", most, n_found)};
+  const int32_t padded[] = {mnn_cast(r, boxes, TN_I32), mnn_emit(r, "Concat", pads, 2, &axis, 1),
+                            mnn_number(r, TN_I32, -1)};
+  return mnn_emit(r, "Pad", padded, 3, NULL, 0);
+}
+
 static int32_t grid_sample(mnn_reader *r) {
   static const char *const borders[] = {"zeros", "border", "reflection"};
   const int64_t border = mnn_param_byte(r, 1, 0);
@@ -235,6 +263,7 @@ const mnn_maker mnn_select[] = {{"CastLike", cast_like},
                                 {"GridSample", grid_sample},
                                 {"LinSpace", lin_space},
                                 {"MatrixBandPart", band},
+                                {"NonMaxSuppressionV2", non_max_suppression},
                                 {"OneHot", one_hot},
                                 {"ROIAlign", roi_align},
                                 {"Range", range},

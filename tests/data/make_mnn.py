@@ -137,6 +137,19 @@ def eye():
     return model(nodes, [], [3, 5], ["y"])
 
 
+def boxes(most):
+    """Boxes that do not overlap, by scores."""
+    nodes = [
+        helper.make_node("Split", ["x", "parts"], ["b", "c"], name="split", axis=2),
+        node("Transpose", "c", "s", perm=[0, 2, 1]),
+        node("NonMaxSuppression", "b s most overlap least", "kept"),
+        node("Cast", "kept", "y", to=TensorProto.FLOAT),
+    ]
+    limits = [numpy_helper.from_array(np.array([v], np.float32), n)
+              for v, n in ((0.2, "overlap"), (-0.5, "least"))]
+    return model(nodes, [numbers("parts", 4, 1), numbers("most", most)] + limits, [1, 12, 5], ["y"])
+
+
 def write(folder, name, network, *options):
     case = folder / name
     (case / "ref").mkdir(parents=True, exist_ok=True)
@@ -181,6 +194,7 @@ def main():
     write(folder, "groups4", net(), "--weightQuantBits", "4", "--weightQuantBlock", "32")
     write(folder, "beside", net(), "--saveExternalData", "--weightQuantBits", "8")
     write(folder, "eye", eye())
+    write(folder, "boxes", boxes(20))
 
 
 if __name__ == "__main__":
