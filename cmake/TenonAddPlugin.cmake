@@ -7,6 +7,7 @@
 # looked at before the schemas that come with Tenon, for entries such as `op: add.out`.
 # STATIC makes a static library instead, whose query function is called tn_plugin_query_NAME and declared in
 # "NAME_plugin.h": tn_runtime_add_plugin(runtime, tn_plugin_query_NAME, NULL, 0, diag).
+# Sources may be C++17 (file.cpp), in a project that has the language.
 # Files named *_avx2.c, *_avx512.c, *_neon.c and so on get the flags of their instruction set, or are left out on other
 # machines; those named *_simd.c are compiled once for each instruction set (TenonIsa.cmake).
 #
@@ -124,7 +125,7 @@ const tn_plugin *tn_plugin_query_${id}(uint32_t host_major, uint32_t host_minor)
       target_link_options(${name} PRIVATE -Wl,-z,defs) # a function that is named but not written is an error here
     endif()
   endif()
-  set_target_properties(${name} PROPERTIES C_VISIBILITY_PRESET hidden)
+  set_target_properties(${name} PROPERTIES C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden)
   target_compile_features(${name} PRIVATE c_std_11)
   target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${dir})
   # The flags that Tenon's own kernels are compiled with: a product and a sum are fused where the source says fma().

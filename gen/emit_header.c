@@ -80,7 +80,9 @@ static bool emit_header(gen *g, const char *dir, const char *family) {
     const gen_op *op = &g->ops.data[k];
     if (op->schema.attrs_size && strcmp(op->family, family) == 0) emit_struct(g, &out, op);
   }
+  tn_text_add(&out, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
   gen_emit_declarations(g, &out, family);
+  tn_text_add(&out, "#ifdef __cplusplus\n}\n#endif\n");
   gen_emit_program_numbers(g, &out, family);
   for (int64_t k = 0; k < g->formats.n; k++) {
     const gen_format *f = &g->formats.data[k];

@@ -113,7 +113,8 @@ static inline void tn_emit_binary_line(const tn_emit *e, const char *name, const
                                        const tn_broadcast *s, uint32_t id, const char *a,
                                        const char *b, const char *y) {
   const tn_emit_zip f = {name, value, {"float", "float", NULL}, "float"};
-  tn_emit_zip_line(e, &f, s, id, (const char *const[]){a, b}, y);
+  const char *const in[] = {a, b};
+  tn_emit_zip_line(e, &f, s, id, in, y);
 }
 
 /* Why an operator of n broadcast operands cannot be written; NULL: it can. */

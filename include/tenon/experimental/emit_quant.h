@@ -198,7 +198,7 @@ static inline const char *tn_emit_quant_pairs(const tn_emit *e, const tn_emit_qu
   static const int64_t place[4] = {0, 2, 1, 3};
   const int64_t depth = tn_emit_quant_depth(q), steps = tn_emit_quant_padded(q);
   const int64_t pairs = (q->filters + 1) / 2, n = q->groups * pairs * 2 * steps;
-  int8_t *to = e->memory(e, (uint64_t)n);
+  int8_t *to = (int8_t *)e->memory(e, (uint64_t)n);
   for (int64_t m = 0; to && m < q->groups * q->filters; m++) {
     const int64_t group = m / q->filters, filter = m % q->filters;
     int8_t *block = to + (group * pairs + filter / 2) * 2 * steps + filter % 2 * 4;

@@ -71,7 +71,10 @@ static void tn_module_fill_entries(tn_module_memory *m, const tn_graph_api *api,
   for (uint32_t k = 0; k < n_parts; k++) {
     const tn_graph *g = parts[k];
     tn_entry *e = &m->entries[k];
-    *e = (tn_entry){.head = TN_HEAD(tn_entry), .name = "part"};
+    const tn_entry none = TN_KIT_ZERO;
+    *e = none;
+    e->head = (tn_head)TN_HEAD(tn_entry);
+    e->name = "part";
     e->n_inputs = (uint32_t)api->n_inputs(g);
     e->n_outputs = (uint32_t)api->n_outputs(g);
     e->inputs = port;
@@ -103,15 +106,17 @@ TN_KIT_FN tn_module *tn_module_new(const tn_accelerator_call *call, const tn_gra
   }
   tn_module_fill_entries(m, host->graph, parts, n_parts);
   if (stamp) memcpy(m->stamp, stamp, strlen(stamp));
-  m->module = (tn_module){.head = TN_HEAD(tn_module),
-                          .format = format,
-                          .stamp = stamp ? m->stamp : NULL,
-                          .target = call->target,
-                          .data = m->data,
-                          .size = size,
-                          .alignment = 64,
-                          .entries = m->list,
-                          .n_entries = n_parts};
+  const tn_module none = TN_KIT_ZERO;
+  m->module = none;
+  m->module.head = (tn_head)TN_HEAD(tn_module);
+  m->module.format = format;
+  m->module.stamp = stamp ? m->stamp : NULL;
+  m->module.target = call->target;
+  m->module.data = m->data;
+  m->module.size = size;
+  m->module.alignment = 64;
+  m->module.entries = m->list;
+  m->module.n_entries = n_parts;
   return &m->module;
 }
 

@@ -39,17 +39,17 @@ static inline void tn_dot_order(tn_vf *a, tn_vf *b) {
 static __attribute__((noinline, unused)) void tn_dot_store_part(__m128i v, uint8_t *row,
                                                                 int64_t n) {
   uint8_t bytes[16];
-  _mm_storeu_si128((void *)bytes, v);
+  _mm_storeu_si128((__m128i *)bytes, v);
   memcpy(row, bytes, (size_t)n);
 }
 static __attribute__((noinline, unused)) __m128i tn_dot_load_part(const uint8_t *row, int64_t n) {
   uint8_t bytes[16] = {0};
   memcpy(bytes, row, (size_t)n);
-  return _mm_loadu_si128((const void *)bytes);
+  return _mm_loadu_si128((const __m128i *)bytes);
 }
 static inline void tn_dot_store_row(__m128i v, uint8_t *row, int64_t n) {
   if (n >= 16)
-    _mm_storeu_si128((void *)row, v);
+    _mm_storeu_si128((__m128i *)row, v);
   else
     tn_dot_store_part(v, row, n);
 }
@@ -59,7 +59,7 @@ static inline void tn_dot_store_rows(tn_vq v, uint8_t *row0, uint8_t *row1, int6
   if (row1) tn_dot_store_row(_mm256_extracti128_si256(v, 1), row1, n);
 }
 static inline __m128i tn_dot_load_row(const uint8_t *row, int64_t n) {
-  return n >= 16 ? _mm_loadu_si128((const void *)row) : tn_dot_load_part(row, n);
+  return n >= 16 ? _mm_loadu_si128((const __m128i *)row) : tn_dot_load_part(row, n);
 }
 static inline tn_vq tn_dot_load_rows(const uint8_t *row0, const uint8_t *row1, int64_t n) {
   return _mm256_inserti128_si256(_mm256_castsi128_si256(tn_dot_load_row(row0, n)),

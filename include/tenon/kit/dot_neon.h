@@ -51,11 +51,11 @@ typedef struct tn_vq {
   (tn_vq) { vreinterpretq_s32_s16(lo), vreinterpretq_s32_s16(hi) }
 
 static inline tn_vq tn_vq_load(const void *p) {
-  const int32_t *from = p;
+  const int32_t *from = (const int32_t *)p;
   return (tn_vq){vld1q_s32(from), vld1q_s32(from + 4)};
 }
 static inline void tn_vq_store(void *p, tn_vq v) {
-  vst1q_s32(p, v.lo);
+  vst1q_s32((int32_t *)p, v.lo);
   vst1q_s32((int32_t *)p + 4, v.hi);
 }
 static inline tn_vq tn_vq_set1(int32_t x) { return (tn_vq){vdupq_n_s32(x), vdupq_n_s32(x)}; }
@@ -264,7 +264,7 @@ typedef struct tn_quads {
   int8x16_t lo, hi;
 } tn_quads;
 static inline tn_quads tn_quads_load(const void *p) {
-  return (tn_quads){vld1q_s8(p), vld1q_s8((const int8_t *)p + 16)};
+  return (tn_quads){vld1q_s8((const int8_t *)p), vld1q_s8((const int8_t *)p + 16)};
 }
 static inline tn_quads tn_quads_set1(int32_t x) {
   const int8x16_t v = vreinterpretq_s8_s32(vdupq_n_s32(x));

@@ -105,7 +105,7 @@ static inline void tn_dot_pack_step(void *panel, int64_t step, const uint8_t *co
 
 /* When all weights are there. */
 static inline void tn_dot_sum_weights(void *panel, int64_t steps) {
-  int32_t *sums = panel;
+  int32_t *sums = (int32_t *)panel;
   const tn_dot_w *w = (const tn_dot_w *)(const void *)(sums + TN_DOT_PANEL);
 #if !defined(TN_DOT_RUN)
   tn_dot_x ones[TN_DOT_K];
@@ -464,7 +464,7 @@ TN_KIT_ISA_TABLE const tn_dot_fn tn_dot_half_tiles[TN_DOT_HALF_ROWS + 1] = {
 
 /* Works out what the tiles of a panel have in common. */
 static inline void tn_dot_begin(tn_dot *t, const void *panel) {
-  const int32_t *sums = panel;
+  const int32_t *sums = (const int32_t *)panel;
   const tn_vq zero = tn_vq_set1(-t->zero);
   const tn_vf factor = tn_vf_set1(t->factor), by = tn_vf_set1(t->bias_factor), none = tn_vf_set1(0);
   t->least = tn_dot_least(t);

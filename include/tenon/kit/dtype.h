@@ -33,38 +33,39 @@ TN_KIT_FN int64_t tn_dtype_bytes(uint32_t dtype, int64_t n);
 #ifdef TN_KIT_BODIES
 
 TN_KIT_FN const tn_dtype_info *tn_dtype(uint32_t dtype) {
-  static const tn_dtype_info infos[TN_DTYPE_COUNT] = {
-      [TN_NONE] = {"?", 0, false, false, false, false},
-      [TN_F32] = {"f32", 32, true, false, true, false},
-      [TN_F64] = {"f64", 64, true, false, true, false},
-      [TN_F16] = {"f16", 16, true, false, true, false},
-      [TN_BF16] = {"bf16", 16, true, false, true, false},
-      [TN_I8] = {"i8", 8, false, true, true, false},
-      [TN_I16] = {"i16", 16, false, true, true, false},
-      [TN_I32] = {"i32", 32, false, true, true, false},
-      [TN_I64] = {"i64", 64, false, true, true, false},
-      [TN_U8] = {"u8", 8, false, true, false, false},
-      [TN_U16] = {"u16", 16, false, true, false, false},
-      [TN_U32] = {"u32", 32, false, true, false, false},
-      [TN_U64] = {"u64", 64, false, true, false, false},
-      [TN_BOOL] = {"bool", 8, false, false, false, false},
-      [TN_STRING] = {"string", 8 * (uint32_t)sizeof(tn_str), false, false, false, false},
-      [TN_C64] = {"c64", 64, false, false, true, true},
-      [TN_C128] = {"c128", 128, false, false, true, true},
-      [TN_F8E4M3FN] = {"f8e4m3fn", 8, true, false, true, false},
-      [TN_F8E4M3FNUZ] = {"f8e4m3fnuz", 8, true, false, true, false},
-      [TN_F8E5M2] = {"f8e5m2", 8, true, false, true, false},
-      [TN_F8E5M2FNUZ] = {"f8e5m2fnuz", 8, true, false, true, false},
-      [TN_F8E8M0] = {"f8e8m0", 8, true, false, false, false},
-      [TN_F4E2M1] = {"f4e2m1", 4, true, false, true, false},
-      [TN_I4] = {"i4", 4, false, true, true, false},
-      [TN_U4] = {"u4", 4, false, true, false, false},
-      [TN_I2] = {"i2", 2, false, true, true, false},
-      [TN_U2] = {"u2", 2, false, true, false, false},
-      [TN_F6E2M3] = {"f6e2m3", 8, true, false, true, false}, /* as it is stored */
-      [TN_F6E3M2] = {"f6e3m2", 8, true, false, true, false},
+  /* by number, TN_NONE first */
+  static const tn_dtype_info infos[] = {
+      {"?", 0, false, false, false, false},
+      {"f32", 32, true, false, true, false},
+      {"f64", 64, true, false, true, false},
+      {"f16", 16, true, false, true, false},
+      {"bf16", 16, true, false, true, false},
+      {"i8", 8, false, true, true, false},
+      {"i16", 16, false, true, true, false},
+      {"i32", 32, false, true, true, false},
+      {"i64", 64, false, true, true, false},
+      {"u8", 8, false, true, false, false},
+      {"u16", 16, false, true, false, false},
+      {"u32", 32, false, true, false, false},
+      {"u64", 64, false, true, false, false},
+      {"bool", 8, false, false, false, false},
+      {"string", 8 * (uint32_t)sizeof(tn_str), false, false, false, false},
+      {"c64", 64, false, false, true, true},
+      {"c128", 128, false, false, true, true},
+      {"f8e4m3fn", 8, true, false, true, false},
+      {"f8e4m3fnuz", 8, true, false, true, false},
+      {"f8e5m2", 8, true, false, true, false},
+      {"f8e5m2fnuz", 8, true, false, true, false},
+      {"f8e8m0", 8, true, false, false, false},
+      {"f4e2m1", 4, true, false, true, false},
+      {"i4", 4, false, true, true, false},
+      {"u4", 4, false, true, false, false},
+      {"i2", 2, false, true, true, false},
+      {"u2", 2, false, true, false, false},
+      {"f6e2m3", 8, true, false, true, false}, /* as it is stored */
+      {"f6e3m2", 8, true, false, true, false},
   };
-  return &infos[dtype < TN_DTYPE_COUNT ? dtype : TN_NONE];
+  return &infos[dtype < sizeof infos / sizeof *infos ? dtype : (uint32_t)TN_NONE];
 }
 
 TN_KIT_FN int64_t tn_dtype_bytes(uint32_t dtype, int64_t n) {

@@ -72,7 +72,7 @@ static inline const void *tn_expand_block(const void *data, int64_t bytes, int64
     memset(block, *from, (size_t)n);
     return block;
   }
-  char *to = block;
+  char *to = (char *)block;
   memcpy(to, from, (size_t)bytes);
   for (int64_t done = 1; done < n; done *= 2) {
     memcpy(to + done * bytes, to, (size_t)(tn_min_i64(done, n - done) * bytes));
@@ -131,10 +131,10 @@ TN_KIT_ISA_FN void tn_widen_f16(const uint16_t *x, float *y, int64_t n) {
   int64_t i = 0;
 #if defined(__AVX512F__)
   for (; i + 16 <= n; i += 16)
-    _mm512_storeu_ps(y + i, _mm512_cvtph_ps(_mm256_loadu_si256((const void *)(x + i))));
+    _mm512_storeu_ps(y + i, _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(x + i))));
 #elif defined(__F16C__)
   for (; i + 8 <= n; i += 8)
-    _mm256_storeu_ps(y + i, _mm256_cvtph_ps(_mm_loadu_si128((const void *)(x + i))));
+    _mm256_storeu_ps(y + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(x + i))));
 #elif defined(__aarch64__)
   for (; i + 4 <= n; i += 4) vst1q_f32(y + i, vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(x + i))));
 #endif
@@ -151,11 +151,11 @@ TN_KIT_ISA_FN void tn_narrow_f16(const float *x, uint16_t *y, int64_t n) {
   int64_t i = 0;
 #if defined(__AVX512F__)
   for (; i + 16 <= n; i += 16)
-    _mm256_storeu_si256((void *)(y + i),
+    _mm256_storeu_si256((__m256i *)(y + i),
                         _mm512_cvtps_ph(_mm512_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT));
 #elif defined(__F16C__)
   for (; i + 8 <= n; i += 8)
-    _mm_storeu_si128((void *)(y + i),
+    _mm_storeu_si128((__m128i *)(y + i),
                      _mm256_cvtps_ph(_mm256_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT));
 #elif defined(__aarch64__)
   for (; i + 4 <= n; i += 4) vst1_u16(y + i, vreinterpret_u16_f16(vcvt_f16_f32(vld1q_f32(x + i))));

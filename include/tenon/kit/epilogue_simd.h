@@ -23,7 +23,7 @@ typedef struct tn_finish {
 
 static inline bool tn_finish_unary(const tn_epilogue *e, tn_finish *out) {
   const bool relu = e->kind == TN_EPILOGUE_RELU;
-  out->kind = relu ? TN_EPILOGUE_CLIP : e->kind;
+  out->kind = relu ? (uint32_t)TN_EPILOGUE_CLIP : e->kind;
   out->lo = relu ? 0 : (float)e->a;
   out->hi = relu ? INFINITY : (float)e->b;
   return out->kind == TN_EPILOGUE_CLIP || out->kind == TN_EPILOGUE_HARD_SWISH;
@@ -31,15 +31,18 @@ static inline bool tn_finish_unary(const tn_epilogue *e, tn_finish *out) {
 
 /* Of a call that tn_epilogue_refuse_f32() lets through. */
 static inline tn_finish tn_finish_make(const tn_call *call) {
-  tn_finish f = {0};
+  const tn_finish none = TN_KIT_ZERO;
+  tn_finish f = none;
   uint32_t k = 0;
   if (k < call->n_epilogue && call->epilogue[k]->kind == TN_EPILOGUE_ADD) {
     const tn_tensor *t = call->inputs[call->epilogue[k]->input];
-    if (tn_epilogue_is_full(t, call->outputs[0])) f.add = t->data, k++;
+    if (tn_epilogue_is_full(t, call->outputs[0])) f.add = (const float *)t->data, k++;
   }
   if (k < call->n_epilogue && tn_finish_unary(call->epilogue[k], &f)) k++;
   if (k == call->n_epilogue) return f;
-  return (tn_finish){.rest = true};
+  f = none;
+  f.rest = true;
+  return f;
 }
 
 static inline tn_vf tn_finish_hard_swish(tn_vf x) { /* -inf: -0 */

@@ -59,7 +59,10 @@ static inline flash_lanes flash_fma(flash_lanes a, flash_lanes b, flash_lanes c)
 static inline flash_lanes flash_max(flash_lanes a, flash_lanes b) { return tn_vr_max(a, b); }
 static inline float flash_top_lane(flash_lanes v) { return tn_vr_top(v); }
 static inline float flash_sum_lanes(flash_lanes v) { return tn_vr_sum(v); }
-static inline void flash_sum_few(const flash_lanes v[4], float *out) { tn_vr_sum_four(v, out); }
+static inline void flash_sum_few(const flash_lanes v[4], float *out) {
+  const tn_vr aligned[4] = {v[0], v[1], v[2], v[3]};
+  tn_vr_sum_four(aligned, out);
+}
 #else
 static inline flash_lanes flash_all(float x) { return (flash_lanes){x, x, x, x}; }
 static inline flash_lanes flash_fma(flash_lanes a, flash_lanes b, flash_lanes c) {
@@ -98,8 +101,11 @@ typedef struct flash_shape {
 
 static inline tn_status flash_shape_of(int64_t k_size, int64_t v_size, int64_t total,
                                        flash_shape *out) {
-  flash_shape s = {.size = {k_size, v_size}, .total = total};
+  flash_shape s = TN_KIT_ZERO;
   int64_t wide; /* elements of a key and a value */
+  s.size[FLASH_K] = k_size;
+  s.size[FLASH_V] = v_size;
+  s.total = total;
   s.tiles = tn_ceil_div(total, FLASH_KEYS);
   if (tn_add_i64(v_size, FLASH_NR - 1, &s.v_wide)) return TN_ERR_OVERFLOW;
   s.v_wide = s.v_wide / FLASH_NR * FLASH_NR;
@@ -163,7 +169,8 @@ static inline int flash_runs(const flash_head *h, const flash_shape *s, int whic
   if (h->dtype[which] != TN_F32 && room) {
     for (int64_t r = 0; r < n; r++) {
       if (r + FLASH_AHEAD < n) flash_fetch(flash_row(h, which, first + r + FLASH_AHEAD), 2 * size);
-      tn_widen_half(h->dtype[which], flash_row(h, which, first + r), room + r * wide, size);
+      tn_widen_half(h->dtype[which], (const uint16_t *)flash_row(h, which, first + r),
+                    room + r * wide, size);
     }
     runs[0] = (flash_run){room, wide, 0, n, TN_F32, 0};
     return 1;
@@ -187,14 +194,14 @@ static inline void flash_pack_keys(const flash_run *runs, int n_runs, int64_t n,
     const flash_run *run = &runs[n_runs > 1 && j >= runs[0].end];
 #ifdef TN_SIMD_HEADER
     if (j + rows <= run->end) {
-      tn_pack_rows(flash_run_row(run, j), run->step, rows, size, FLASH_NR, to);
+      tn_pack_rows((const float *)flash_run_row(run, j), run->step, rows, size, FLASH_NR, to);
       continue;
     }
 #endif
     if (rows < FLASH_NR) memset(to, 0, (size_t)(FLASH_NR * size) * sizeof *to);
     for (int64_t r = 0; r < rows; r++) {
       run = &runs[n_runs > 1 && j + r >= runs[0].end];
-      const float *k = flash_run_row(run, j + r);
+      const float *k = (const float *)flash_run_row(run, j + r);
       for (int64_t c = 0; c < size; c++) to[c * FLASH_NR + r] = k[c];
     }
   }
@@ -229,7 +236,7 @@ static inline void flash_pack(const flash_head *h, const flash_shape *s, int64_t
   n_runs = flash_runs(h, s, FLASH_V, first, n, room, v_size, runs);
   for (int k = 0; k < n_runs; k++) {
     for (int64_t j = runs[k].begin; j < runs[k].end; j++) {
-      const float *v = flash_run_row(&runs[k], j);
+      const float *v = (const float *)flash_run_row(&runs[k], j);
       if (j + FLASH_AHEAD < runs[k].end)
         flash_fetch(v + FLASH_AHEAD * runs[k].step, v_size * (int64_t)sizeof *v);
       int64_t full = 0; /* of a size that the compiler knows */
@@ -376,7 +383,7 @@ static inline __attribute__((always_inline)) void flash_add_columns(uint32_t dty
                                                                     const float *w, int64_t c,
                                                                     const float *from, float *to) {
   const int64_t step = run->step * flash_bytes(dtype);
-  const char *row = run->rows;
+  const char *row = (const char *)run->rows;
   flash_lanes acc[2][4], *even = acc[0], *odd = acc[FLASH_CHAINS - 1];
   int64_t k = run->begin;
   FLASH_UNROLL for (int i = 0; i < wide; i++) acc[1][i] = flash_all(0);
@@ -412,7 +419,7 @@ static inline __attribute__((always_inline)) void flash_add_as(uint32_t dtype, c
     memcpy(sums + last, rest, sizeof rest);
     return;
   }
-  const char *row = run->rows;
+  const char *row = (const char *)run->rows;
   for (int64_t k = run->begin; k < run->end && c < n; k++, row += step) {
     if (w[k] == 0) continue;
     const float *more = flash_rest(dtype, row, c, n, rest);
@@ -452,7 +459,13 @@ typedef struct flash_block {
 static inline void flash_open(flash_block *b, const flash_shape *s, const flash_head *h, int64_t n,
                               float *room) {
   const int64_t keys = tn_min_i64(FLASH_KEYS, tn_ceil_div(s->total, FLASH_NR) * FLASH_NR);
-  *b = (flash_block){.s = s, .h = h, .n = n, .mask_dtype = TN_NONE, .q = room};
+  const flash_block none = TN_KIT_ZERO;
+  *b = none;
+  b->s = s;
+  b->h = h;
+  b->n = n;
+  b->mask_dtype = TN_NONE;
+  b->q = room;
   b->padded = tn_ceil_div(n, FLASH_FEW) * FLASH_FEW;
   b->sums = b->q + FLASH_ROWS * s->size[FLASH_K];
   b->scores = b->sums + FLASH_ROWS * s->v_wide;
@@ -563,7 +576,7 @@ static inline void flash_add_values(flash_block *b, const flash_run *runs, int n
 static inline __attribute__((always_inline)) void flash_score_as(uint32_t dtype, flash_block *b,
                                                                  const flash_run *run) {
   const int64_t size = b->s->size[FLASH_K], step = run->step * flash_bytes(dtype);
-  const char *key = run->rows;
+  const char *key = (const char *)run->rows;
   int64_t k = run->begin;
   for (; k + FLASH_FEW <= run->end; k += FLASH_FEW, key += FLASH_FEW * step) {
     for (int64_t i = FLASH_AHEAD; i < FLASH_AHEAD + FLASH_FEW && k + i < run->end; i++)
@@ -647,7 +660,7 @@ static inline void flash_own_tile(flash_block *b, int64_t first, int64_t n) {
   n_runs = flash_runs(b->h, s, FLASH_V, first, n, b->wide[FLASH_V], s->v_wide, runs);
   for (int k = 0; k < n_runs && b->zeros; k++)
     for (int64_t j = runs[k].begin; j < runs[k].end; j++)
-      odd |= flash_odd(flash_run_row(&runs[k], j), v_size);
+      odd |= flash_odd((const float *)flash_run_row(&runs[k], j), v_size);
   if (odd) {
     flash_add_values(b, runs, n_runs);
     return;
@@ -656,8 +669,8 @@ static inline void flash_own_tile(flash_block *b, int64_t first, int64_t n) {
     for (int k = 0; k < n_runs; k++) {
       const flash_run *run = &runs[k];
       const int64_t begin = run->begin;
-      flash_product(b->scores + begin, FLASH_KEYS, run->rows, FLASH_NR, run->step, b->sums,
-                    s->v_wide, s->v_wide, b->padded, run->end - begin, b->summed);
+      flash_product(b->scores + begin, FLASH_KEYS, (const float *)run->rows, FLASH_NR, run->step,
+                    b->sums, s->v_wide, s->v_wide, b->padded, run->end - begin, b->summed);
       b->summed = true;
     }
     return;
@@ -676,7 +689,7 @@ static inline void flash_own_tile(flash_block *b, int64_t first, int64_t n) {
 static inline void flash_keep(const flash_head *h, const flash_shape *s, int64_t first, int64_t n) {
   for (int which = 0; which < 2; which++) {
     const int64_t bytes = s->size[which] * flash_bytes(h->dtype[which]);
-    char *to = h->present[which];
+    char *to = (char *)h->present[which];
     if (!to || bytes == 0) continue;
     if (h->past.step[which] == s->size[which]) {
       memcpy(to + first * bytes, flash_row(h, which, first), (size_t)(n * bytes));
@@ -719,7 +732,7 @@ static inline void flash_attend(flash_block *b) {
 static inline void flash_store(flash_block *b, int64_t r, uint32_t dtype, void *y) {
   const float inverse = b->total[r] == 0 ? 0 : 1 / b->total[r];
   const int64_t n = b->s->size[FLASH_V];
-  float *sums = b->sums + r * b->s->v_wide, *to = dtype == TN_F32 ? y : sums;
+  float *sums = b->sums + r * b->s->v_wide, *to = dtype == TN_F32 ? (float *)y : sums;
   for (int64_t c = 0; c < n; c++) to[c] = sums[c] * inverse;
   tn_store_block_f32(dtype, y, 0, n, sums);
 }

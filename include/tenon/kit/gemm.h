@@ -60,7 +60,7 @@ TN_GEMM_TILE(4)
 static inline void tn_gemm_run(const tn_gemm *g) {
   for (int64_t j = 0; j < g->n; j += TN_GEMM_NR) {
     const float *b = g->b + j / TN_GEMM_NR * g->b_panel;
-    int64_t n = g->n - j < TN_GEMM_NR ? g->n - j : TN_GEMM_NR, i = 0;
+    int64_t n = g->n - j < TN_GEMM_NR ? g->n - j : (int64_t)TN_GEMM_NR, i = 0;
     for (; i + 4 <= g->m; i += 4) tn_gemm_tile_4(g, i, b, j, n);
     if (g->m - i == 3)
       tn_gemm_tile_3(g, i, b, j, n);

@@ -84,7 +84,7 @@ typedef struct tn_ahead {
 static inline tn_ahead tn_ahead_of(const void *p, int64_t bytes, int64_t rows, int64_t depth) {
   const int64_t steps = (rows < TN_TILE_MR ? 2 : 1) * depth,
                 step = steps > 0 ? (bytes + steps - 1) / steps : 0;
-  return (tn_ahead){p, step, step * depth};
+  return (tn_ahead){(const char *)p, step, step * depth};
 }
 
 /* ROWS is a number, not a parameter: only then do the accumulators stay in registers. B: type of
@@ -92,7 +92,7 @@ static inline tn_ahead tn_ahead_of(const void *p, int64_t bytes, int64_t rows, i
 #define TN_TILE(ROWS, NAME, B, LOAD)                                                              \
   static void NAME##ROWS(const float *a, const void *panel, int64_t depth, float *c, int64_t ldc, \
                          int64_t n, bool first, const float *bias, const tn_ahead *ahead) {       \
-    const B *b = panel;                                                                           \
+    const B *b = (const B *)panel;                                                                \
     const char *next = ahead->at;                                                                 \
     const int64_t next_step = ahead->step, second = ahead->second;                                \
     tn_vf lo[ROWS], hi[ROWS];                                                                     \
@@ -167,7 +167,7 @@ static inline void tn_tiles_run_with(const tn_tiles *t, const tn_tile_fn *tiles,
     end = t->even ? tn_strip_row(t->m, s + 1) : i + TN_TILE_MR < t->m ? i + TN_TILE_MR : t->m;
     for (int64_t j = 0; j < t->n; j += TN_TILE_NR) {
       const int64_t at = j / TN_TILE_NR * t->b_panel * b_bytes;
-      const char *b = (const char *)t->b + at, *next = t->next;
+      const char *b = (const char *)t->b + at, *next = (const char *)t->next;
       if (next && strips > 1) next += at + s * share;
       if (strips == 1 && j + TN_TILE_NR < t->n) next = b + t->b_panel * b_bytes;
       const tn_ahead ahead = next ? tn_ahead_of(next, share, end - i, t->k) : (tn_ahead){b, 0, 0};

@@ -104,8 +104,8 @@ TN_KIT_FN tn_status tn_infer_broadcast(const tn_call *call) {
     }
     shape = wider;
   }
-  tn_infer_shape(call, 0, tn_has_input(call, 0) ? call->inputs[0]->dtype : TN_NONE, shape.rank,
-                 shape.shape);
+  tn_infer_shape(call, 0, tn_has_input(call, 0) ? call->inputs[0]->dtype : (uint32_t)TN_NONE,
+                 shape.rank, shape.shape);
   return TN_OK;
 }
 

@@ -11,6 +11,15 @@
 #ifndef TN_KIT_LINKAGE_H
 #define TN_KIT_LINKAGE_H
 
+/* In place of `{0}` and `{.one = member}`, of which C++ says that members are missing. */
+#if defined(__cplusplus)
+#define TN_KIT_ZERO \
+  {}
+#else
+#define TN_KIT_ZERO \
+  { 0 }
+#endif
+
 #if defined(__GNUC__)
 #define TN_KIT_STATIC static __attribute__((noinline, unused))
 #else

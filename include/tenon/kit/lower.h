@@ -119,7 +119,9 @@ TN_KIT_FN void tn_move_push(tn_move *m, int64_t size, int64_t src_stride, int64_
 }
 
 TN_KIT_FN tn_moves tn_moves_begin(const tn_call *call, tn_graph *graph) {
-  tn_moves moves = {.call = call, .graph = graph};
+  tn_moves moves = TN_KIT_ZERO;
+  moves.call = call;
+  moves.graph = graph;
   return moves;
 }
 
@@ -132,7 +134,8 @@ TN_KIT_FN void tn_moves_drop(tn_moves *moves) {
 static tn_region *tn_moves_new_region(tn_moves *moves) {
   if (moves->n == moves->cap) {
     int64_t cap = moves->cap ? 2 * moves->cap : 8;
-    tn_region *more = moves->call->host->alloc(moves->call->ctx, (uint64_t)cap * sizeof *more);
+    tn_region *more =
+        (tn_region *)moves->call->host->alloc(moves->call->ctx, (uint64_t)cap * sizeof *more);
     if (!more) {
       moves->status = TN_ERR_MEMORY;
       return NULL;
@@ -169,12 +172,13 @@ static inline bool tn_move_merge_dims(tn_move *m) {
 static inline void tn_moves_add_region(tn_moves *moves, const tn_move *m) {
   tn_region *r = tn_moves_new_region(moves);
   if (!r) return;
-  const tn_region made = {.head = TN_HEAD(tn_region),
-                          .input = m->input,
-                          .rank = m->rank,
-                          .src_offset = m->src_offset,
-                          .dst_offset = m->dst_offset};
-  *r = made;
+  const tn_region none = TN_KIT_ZERO;
+  *r = none;
+  r->head = (tn_head)TN_HEAD(tn_region);
+  r->input = m->input;
+  r->rank = m->rank;
+  r->src_offset = m->src_offset;
+  r->dst_offset = m->dst_offset;
   for (int32_t k = 0; k < m->rank; k++) {
     r->size[k] = m->size[k];
     r->src_stride[k] = m->src_stride[k];
@@ -229,7 +233,10 @@ TN_KIT_FN void tn_moves_add(tn_moves *moves, const tn_move *move) {
 
 TN_KIT_FN void tn_moves_add_run(tn_moves *moves, int32_t input, int64_t src_offset,
                                 int64_t dst_offset, int64_t n) {
-  tn_move m = {.input = input, .src_offset = src_offset, .dst_offset = dst_offset};
+  tn_move m = TN_KIT_ZERO;
+  m.input = input;
+  m.src_offset = src_offset;
+  m.dst_offset = dst_offset;
   tn_move_push(&m, n, 1, 1);
   tn_moves_add(moves, &m);
 }
@@ -238,8 +245,9 @@ TN_KIT_FN tn_status tn_moves_become(tn_moves *moves, int32_t node, const int32_t
                                     uint32_t n_inputs, int32_t fill) {
   const tn_host *host = moves->call->host;
   tn_status s = moves->status;
-  const tn_region **list = host->alloc(moves->call->ctx, (uint64_t)(moves->n + 1) * sizeof *list);
-  int32_t *ids = host->alloc(
+  const tn_region **list =
+      (const tn_region **)host->alloc(moves->call->ctx, (uint64_t)(moves->n + 1) * sizeof *list);
+  int32_t *ids = (int32_t *)host->alloc(
       moves->call->ctx, (n_inputs + 1) * sizeof *ids); /* inputs may be those of the node itself */
   if (!s && (!list || !ids)) s = TN_ERR_MEMORY;
   if (!s) {
@@ -258,15 +266,16 @@ TN_KIT_FN tn_status tn_moves_emit(tn_moves *moves, const tn_tensor *type, const 
   const tn_graph_api *api = moves->call->host->graph;
   int32_t value = api->value(moves->graph, NULL);
   tn_status s = value < 0 ? value : api->value_set_type(moves->graph, value, type);
-  const tn_node made = {.head = TN_HEAD(tn_node),
-                        .domain = "tenon",
-                        .op = "Region",
-                        .name = "",
-                        .inputs = inputs,
-                        .n_inputs = n_inputs,
-                        .outputs = &value,
-                        .n_outputs = 1,
-                        .offset = -1};
+  tn_node made = TN_KIT_ZERO;
+  made.head = (tn_head)TN_HEAD(tn_node);
+  made.domain = "tenon";
+  made.op = "Region";
+  made.name = "";
+  made.inputs = inputs;
+  made.n_inputs = n_inputs;
+  made.outputs = &value;
+  made.n_outputs = 1;
+  made.offset = -1;
   int32_t node = s ? s : api->add_node(moves->graph, &made);
   if (node < 0) {
     tn_moves_drop(moves);
@@ -307,7 +316,7 @@ TN_KIT_FN int32_t tn_emit_number(const tn_call *call, tn_graph *graph, uint32_t 
 
 TN_KIT_FN int32_t tn_emit_ints(const tn_call *call, tn_graph *graph, const int64_t *data,
                                int64_t n) {
-  int64_t *copy = call->host->alloc(call->ctx, (uint64_t)(n + 1) * sizeof *copy);
+  int64_t *copy = (int64_t *)call->host->alloc(call->ctx, (uint64_t)(n + 1) * sizeof *copy);
   if (!copy) return TN_ERR_MEMORY;
   if (n) memcpy(copy, data, (size_t)n * sizeof *copy);
   tn_tensor t = tn_tensor_make(TN_I64, 1, &n, copy);
@@ -318,7 +327,7 @@ TN_KIT_FN int32_t tn_emit_ints(const tn_call *call, tn_graph *graph, const int64
 
 TN_KIT_FN int32_t tn_emit_floats(const tn_call *call, tn_graph *graph, const double *data,
                                  int64_t n) {
-  float *copy = call->host->alloc(call->ctx, (uint64_t)(n + 1) * sizeof *copy);
+  float *copy = (float *)call->host->alloc(call->ctx, (uint64_t)(n + 1) * sizeof *copy);
   if (!copy) return TN_ERR_MEMORY;
   for (int64_t k = 0; k < n; k++) copy[k] = (float)data[k];
   tn_tensor t = tn_tensor_make(TN_F32, 1, &n, copy);
@@ -336,23 +345,27 @@ TN_KIT_FN int32_t tn_emit_node(const tn_call *call, tn_graph *graph, const char 
     if (inputs[k] < -1) return inputs[k];
   for (uint32_t k = 0; k < n_attrs; k++) list[k] = &attrs[k];
   const int32_t value = call->host->graph->value(graph, NULL);
-  const tn_node made = {.head = TN_HEAD(tn_node),
-                        .domain = "",
-                        .op = op,
-                        .name = name,
-                        .inputs = inputs,
-                        .n_inputs = n_inputs,
-                        .outputs = &value,
-                        .n_outputs = 1,
-                        .attrs = list,
-                        .n_attrs = n_attrs,
-                        .offset = -1};
+  tn_node made = TN_KIT_ZERO;
+  made.head = (tn_head)TN_HEAD(tn_node);
+  made.domain = "";
+  made.op = op;
+  made.name = name;
+  made.inputs = inputs;
+  made.n_inputs = n_inputs;
+  made.outputs = &value;
+  made.n_outputs = 1;
+  made.attrs = list;
+  made.n_attrs = n_attrs;
+  made.offset = -1;
   const int32_t id = value < 0 ? value : call->host->graph->add_node(graph, &made);
   return id < 0 ? id : value;
 }
 
 static inline tn_attr tn_attr_make(const char *name, uint32_t kind) {
-  tn_attr a = {.head = TN_HEAD(tn_attr), .name = name, .kind = kind};
+  tn_attr a = TN_KIT_ZERO;
+  a.head = (tn_head)TN_HEAD(tn_attr);
+  a.name = name;
+  a.kind = kind;
   return a;
 }
 
@@ -395,7 +408,8 @@ static inline tn_status tn_lower_begin(const tn_call *call, tn_graph *graph, int
                                        int32_t **out_ids) {
   const tn_graph_api *api = call->host->graph;
   const uint32_t n_outputs = api->node(graph, node)->n_outputs;
-  int32_t *ids = call->host->alloc(call->ctx, ((uint64_t)n_inputs + n_outputs + 1) * sizeof *ids);
+  int32_t *ids =
+      (int32_t *)call->host->alloc(call->ctx, ((uint64_t)n_inputs + n_outputs + 1) * sizeof *ids);
   tn_status s = ids ? TN_OK : TN_ERR_MEMORY;
   if (!s && n_inputs) memcpy(ids, inputs, n_inputs * sizeof *ids);
   for (uint32_t k = 0; k < n_outputs && !s; k++) {
@@ -433,13 +447,14 @@ static tn_status tn_lower_in(const tn_call *call, tn_graph *graph, int32_t node,
   for (uint32_t k = 0; k < n_attrs; k++) list[k] = &attrs[k];
   tn_status s = tn_lower_begin(call, graph, node, inputs, n_inputs, &ids);
   if (s) return s;
-  tn_node made = {.domain = domain,
-                  .op = op,
-                  .inputs = ids,
-                  .n_inputs = n_inputs,
-                  .outputs = ids + n_inputs,
-                  .attrs = list,
-                  .n_attrs = n_attrs};
+  tn_node made = TN_KIT_ZERO;
+  made.domain = domain;
+  made.op = op;
+  made.inputs = ids;
+  made.n_inputs = n_inputs;
+  made.outputs = ids + n_inputs;
+  made.attrs = list;
+  made.n_attrs = n_attrs;
   s = tn_lower_replace_by(call, graph, node, &made);
   call->host->free(call->ctx, ids);
   return s;
@@ -516,11 +531,12 @@ TN_KIT_FN tn_status tn_lower_without(const tn_call *call, tn_graph *graph, int32
   tn_status s = tn_lower_begin(call, graph, node, NULL, 0, &outputs);
   if (s) return s;
   const tn_node *old = call->host->graph->node(graph, node);
-  tn_node made = {.domain = "",
-                  .inputs = old->inputs,
-                  .n_inputs = old->n_inputs,
-                  .outputs = outputs,
-                  .attrs = list};
+  tn_node made = TN_KIT_ZERO;
+  made.domain = "";
+  made.inputs = old->inputs;
+  made.n_inputs = old->n_inputs;
+  made.outputs = outputs;
+  made.attrs = list;
   for (uint32_t k = 0; k < old->n_attrs && !s; k++) {
     if (tn_name_is_one_of(old->attrs[k]->name, dropped)) continue;
     if (made.n_attrs == LOWER_MAX_ATTRS)

@@ -141,17 +141,18 @@ TN_KIT_FN tn_status tn_low_emit_many(const tn_lowering *l, const char *op, const
     if (out[k] < 0) return out[k];
   }
   const tn_node *from = tn_low_node(l);
-  const tn_node made = {.head = TN_HEAD(tn_node),
-                        .domain = domain,
-                        .op = colons ? colons + 2 : op,
-                        .name = from->name,
-                        .inputs = inputs,
-                        .n_inputs = n_inputs,
-                        .outputs = out,
-                        .n_outputs = n_outputs,
-                        .attrs = list,
-                        .n_attrs = n_attrs,
-                        .offset = from->offset};
+  tn_node made = TN_KIT_ZERO;
+  made.head = (tn_head)TN_HEAD(tn_node);
+  made.domain = domain;
+  made.op = colons ? colons + 2 : op;
+  made.name = from->name;
+  made.inputs = inputs;
+  made.n_inputs = n_inputs;
+  made.outputs = out;
+  made.n_outputs = n_outputs;
+  made.attrs = list;
+  made.n_attrs = n_attrs;
+  made.offset = from->offset;
   const int32_t id = api->add_node(l->graph, &made);
   return id < 0 ? id : TN_OK;
 }

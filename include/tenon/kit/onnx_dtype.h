@@ -25,7 +25,7 @@ static const uint8_t tn_onnx_dtypes[] = {
 
 TN_KIT_FN uint32_t tn_dtype_of_onnx(int64_t data_type) {
   const bool there = data_type > 0 && data_type < (int64_t)sizeof tn_onnx_dtypes;
-  return there ? tn_onnx_dtypes[data_type] : TN_NONE;
+  return there ? (uint32_t)tn_onnx_dtypes[data_type] : (uint32_t)TN_NONE;
 }
 
 TN_KIT_FN int64_t tn_onnx_of_dtype(uint32_t dtype) {

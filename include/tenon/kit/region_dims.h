@@ -135,7 +135,8 @@ static inline void tn_walk_swap_sides(tn_split_walks *w) {
 TN_KIT_FN bool tn_region_dims_of(const tn_region *r, const tn_tensor *in, const tn_tensor *out,
                                  tn_region_dims *d) {
   int64_t src[TN_MAX_RANK], dst[TN_MAX_RANK];
-  tn_split_walks w = {.n = 0};
+  tn_split_walks w = TN_KIT_ZERO;
+  const tn_region_dims none = TN_KIT_ZERO;
   for (int32_t k = 0; k < r->rank; k++) {
     if (r->size[k] == 0) return false;
     if (r->size[k] == 1) continue;
@@ -144,7 +145,7 @@ TN_KIT_FN bool tn_region_dims_of(const tn_region *r, const tn_tensor *in, const 
     w.other[w.n++] = r->dst_stride[k];
   }
   if (tn_elements(in) < 1 || tn_elements(out) < 1) return false;
-  *d = (tn_region_dims){.n = 0};
+  *d = none;
   tn_dense_strides(in, src);
   tn_dense_strides(out, dst);
   tn_offset_indices(in, r->src_offset, d->src_at);
@@ -276,7 +277,7 @@ TN_KIT_FN bool tn_region_transposes(const tn_pattern *p, int32_t value, int32_t 
 TN_KIT_FN tn_status tn_become_transpose(const tn_call *call, tn_graph *graph, int32_t node,
                                         int32_t value, const tn_tensor *type, const int32_t *perm) {
   int64_t src[TN_MAX_RANK], dst = tn_elements(type);
-  tn_move move = {.rank = 0};
+  tn_move move = TN_KIT_ZERO;
   tn_moves moves = tn_moves_begin(call, graph);
   tn_dense_strides(type, src);
   for (int32_t k = 0; k < type->rank; k++) {

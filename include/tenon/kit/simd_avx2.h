@@ -60,10 +60,10 @@ static inline tn_vf tn_vf_join(tn_vf v, tn_vf_mask m, const float *p) {
 }
 /* 16-bit floats as f32. Exact. */
 static inline tn_vf tn_vf_load_f16(const uint16_t *p) {
-  return _mm256_cvtph_ps(_mm_loadu_si128((const void *)p));
+  return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p));
 }
 static inline tn_vf tn_vf_load_bf16(const uint16_t *p) {
-  const __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)p));
+  const __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p));
   return _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16));
 }
 /* Elements 0, 2, 4 .. of a followed by b; and 1, 3, 5 .. of them. */
@@ -104,7 +104,8 @@ static inline tn_vf tn_vf_thirds(tn_vf a, tn_vf b, tn_vf c) {
   return _mm256_blend_ps(_mm256_blend_ps(a, b, 0x92), c, 0x24);
 }
 static inline tn_vf tn_vf_load_fours(const void *const p[2]) {
-  return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(p[0])), _mm_loadu_ps(p[1]), 1);
+  return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps((const float *)p[0])),
+                              _mm_loadu_ps((const float *)p[1]), 1);
 }
 static inline void tn_vf_transpose_fours(tn_vf v[4]) {
   const __m256d t0 = _mm256_castps_pd(_mm256_unpacklo_ps(v[0], v[1])),
@@ -166,8 +167,8 @@ static inline tn_vd tn_vd_fma(tn_vd a, tn_vd b, tn_vd c) {
 enum { TN_VB_LANES = 32 };
 typedef __m256i tn_vb;
 static inline tn_vb tn_vb_set1(uint8_t x) { return _mm256_set1_epi8((char)x); }
-static inline tn_vb tn_vb_load(const void *p) { return _mm256_loadu_si256(p); }
-static inline void tn_vb_store(void *p, tn_vb v) { _mm256_storeu_si256(p, v); }
+static inline tn_vb tn_vb_load(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
+static inline void tn_vb_store(void *p, tn_vb v) { _mm256_storeu_si256((__m256i *)p, v); }
 static inline tn_vb tn_vb_max_u8(tn_vb a, tn_vb b) { return _mm256_max_epu8(a, b); }
 static inline tn_vb tn_vb_max_i8(tn_vb a, tn_vb b) { return _mm256_max_epi8(a, b); }
 static inline tn_vb tn_vb_load_first(const void *p, int64_t n) {
@@ -183,7 +184,7 @@ static inline void tn_vb_store_first(void *p, tn_vb v, int64_t n) {
 typedef tn_vb tn_vb_table[16];
 static inline void tn_vb_table_load(tn_vb_table t, const uint8_t *p) {
   for (int k = 0; k < 16; k++)
-    t[k] = _mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)(p + 16 * k)));
+    t[k] = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(p + 16 * k)));
 }
 /* Row k is looked up in at every index less 16 k. The shuffle gives 0 where the highest bit is set:
  * that is what saturating makes of all indices that are not of this row. */
@@ -198,25 +199,25 @@ static inline tn_vb tn_vb_lookup(const tn_vb_table t, tn_vb at) {
 }
 
 static inline tn_vf tn_vf_load_u8(const uint8_t *p) {
-  return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64((const void *)p)));
+  return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)p)));
 }
 static inline tn_vf tn_vf_load_i8(const int8_t *p) {
-  return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const void *)p)));
+  return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)p)));
 }
 static inline tn_vf tn_vf_load_u16(const uint16_t *p) {
-  return _mm256_cvtepi32_ps(_mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)p)));
+  return _mm256_cvtepi32_ps(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p)));
 }
 static inline tn_vf tn_vf_load_i16(const int16_t *p) {
-  return _mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(_mm_loadu_si128((const void *)p)));
+  return _mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(_mm_loadu_si128((const __m128i *)p)));
 }
 static inline tn_vf tn_vf_load_i32(const int32_t *p) {
-  return _mm256_cvtepi32_ps(_mm256_loadu_si256((const void *)p));
+  return _mm256_cvtepi32_ps(_mm256_loadu_si256((const __m256i *)p));
 }
 static inline void tn_store_low_bytes(void *p, __m256i q, int32_t zero) {
   const __m256i low = _mm256_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
                                        0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1);
   q = _mm256_shuffle_epi8(_mm256_add_epi32(q, _mm256_set1_epi32(zero)), low);
-  _mm_storel_epi64(p,
+  _mm_storel_epi64((__m128i *)p,
                    _mm_unpacklo_epi32(_mm256_castsi256_si128(q), _mm256_extracti128_si256(q, 1)));
 }
 static inline void tn_vf_store_byte(void *p, tn_vf v, int32_t zero) {

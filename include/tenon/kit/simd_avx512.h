@@ -52,10 +52,10 @@ static inline tn_vf tn_vf_join(tn_vf v, tn_vf_mask m, const float *p) {
 }
 /* 16-bit floats as f32. Exact. */
 static inline tn_vf tn_vf_load_f16(const uint16_t *p) {
-  return _mm512_cvtph_ps(_mm256_loadu_si256((const void *)p));
+  return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
 }
 static inline tn_vf tn_vf_load_bf16(const uint16_t *p) {
-  const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)p));
+  const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p));
   return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
 }
 /* Elements 0, 2, 4 .. of a followed by b; and 1, 3, 5 .. of them. */
@@ -92,10 +92,10 @@ static inline tn_vf tn_vf_thirds(tn_vf a, tn_vf b, tn_vf c) {
   return _mm512_mask_blend_ps(0x4924, _mm512_mask_blend_ps(0x2492, a, b), c);
 }
 static inline tn_vf tn_vf_load_fours(const void *const p[4]) {
-  tn_vf v = _mm512_castps128_ps512(_mm_loadu_ps(p[0]));
-  v = _mm512_insertf32x4(v, _mm_loadu_ps(p[1]), 1);
-  v = _mm512_insertf32x4(v, _mm_loadu_ps(p[2]), 2);
-  return _mm512_insertf32x4(v, _mm_loadu_ps(p[3]), 3);
+  tn_vf v = _mm512_castps128_ps512(_mm_loadu_ps((const float *)p[0]));
+  v = _mm512_insertf32x4(v, _mm_loadu_ps((const float *)p[1]), 1);
+  v = _mm512_insertf32x4(v, _mm_loadu_ps((const float *)p[2]), 2);
+  return _mm512_insertf32x4(v, _mm_loadu_ps((const float *)p[3]), 3);
 }
 static inline void tn_vf_transpose_fours(tn_vf v[4]) {
   const __m512d t0 = _mm512_castps_pd(_mm512_unpacklo_ps(v[0], v[1])),
@@ -168,7 +168,7 @@ static inline void tn_vb_store_first(void *p, tn_vb v, int64_t n) {
 typedef tn_vb tn_vb_table[16];
 static inline void tn_vb_table_load(tn_vb_table t, const uint8_t *p) {
   for (int k = 0; k < 16; k++)
-    t[k] = _mm512_broadcast_i32x4(_mm_loadu_si128((const void *)(p + 16 * k)));
+    t[k] = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(p + 16 * k)));
 }
 /* Row k is looked up in at every index less 16 k. The shuffle gives 0 where the highest bit is set:
  * that is what saturating makes of all indices that are not of this row. */
@@ -183,22 +183,23 @@ static inline tn_vb tn_vb_lookup(const tn_vb_table t, tn_vb at) {
 }
 
 static inline tn_vf tn_vf_load_u8(const uint8_t *p) {
-  return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128((const void *)p)));
+  return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)p)));
 }
 static inline tn_vf tn_vf_load_i8(const int8_t *p) {
-  return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const void *)p)));
+  return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)p)));
 }
 static inline tn_vf tn_vf_load_u16(const uint16_t *p) {
-  return _mm512_cvtepi32_ps(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)p)));
+  return _mm512_cvtepi32_ps(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p)));
 }
 static inline tn_vf tn_vf_load_i16(const int16_t *p) {
-  return _mm512_cvtepi32_ps(_mm512_cvtepi16_epi32(_mm256_loadu_si256((const void *)p)));
+  return _mm512_cvtepi32_ps(_mm512_cvtepi16_epi32(_mm256_loadu_si256((const __m256i *)p)));
 }
 static inline tn_vf tn_vf_load_i32(const int32_t *p) {
   return _mm512_cvtepi32_ps(_mm512_loadu_si512(p));
 }
 static inline void tn_store_low_bytes(void *p, __m512i q, int32_t zero) {
-  _mm_storeu_si128(p, _mm512_cvtepi32_epi8(_mm512_add_epi32(q, _mm512_set1_epi32(zero))));
+  _mm_storeu_si128((__m128i *)p,
+                   _mm512_cvtepi32_epi8(_mm512_add_epi32(q, _mm512_set1_epi32(zero))));
 }
 static inline void tn_vf_store_byte(void *p, tn_vf v, int32_t zero) {
   tn_store_low_bytes(p, _mm512_cvt_roundps_epi32(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC),

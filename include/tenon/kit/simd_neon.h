@@ -91,7 +91,7 @@ static inline void tn_vf_store_mask(float *p, tn_vf_mask m, tn_vf v) {
 }
 /* m has all lanes or none. */
 static inline tn_vf tn_vf_load_if(tn_vf_mask m, const float *p) {
-  static const float zeros[TN_VF_LANES];
+  static const float zeros[TN_VF_LANES] = {0};
   return tn_vf_load(m ? p : zeros);
 }
 static inline tn_vf tn_vf_keep(tn_vf_mask m, tn_vf v) {
@@ -188,7 +188,8 @@ static inline tn_vf tn_vf_thirds(tn_vf a, tn_vf b, tn_vf c) {
                  vbslq_f32(c_hi, c.hi, vbslq_f32(b_hi, b.hi, a.hi))};
 }
 static inline tn_vf tn_vf_load_fours(const void *const p[2]) {
-  return (tn_vf){vreinterpretq_f32_u8(vld1q_u8(p[0])), vreinterpretq_f32_u8(vld1q_u8(p[1]))};
+  return (tn_vf){vreinterpretq_f32_u8(vld1q_u8((const uint8_t *)p[0])),
+                 vreinterpretq_f32_u8(vld1q_u8((const uint8_t *)p[1]))};
 }
 static inline void tn_vf_transpose_fours(tn_vf v[4]) {
   tn_v4 lo[4], hi[4];
@@ -254,8 +255,8 @@ static inline tn_vd tn_vd_fma(tn_vd a, tn_vd b, tn_vd c) {
 enum { TN_VB_LANES = 16 };
 typedef uint8x16_t tn_vb;
 static inline tn_vb tn_vb_set1(uint8_t x) { return vdupq_n_u8(x); }
-static inline tn_vb tn_vb_load(const void *p) { return vld1q_u8(p); }
-static inline void tn_vb_store(void *p, tn_vb v) { vst1q_u8(p, v); }
+static inline tn_vb tn_vb_load(const void *p) { return vld1q_u8((const uint8_t *)p); }
+static inline void tn_vb_store(void *p, tn_vb v) { vst1q_u8((uint8_t *)p, v); }
 static inline tn_vb tn_vb_max_u8(tn_vb a, tn_vb b) { return vmaxq_u8(a, b); }
 static inline tn_vb tn_vb_max_i8(tn_vb a, tn_vb b) {
   return vreinterpretq_u8_s8(vmaxq_s8(vreinterpretq_s8_u8(a), vreinterpretq_s8_u8(b)));
@@ -301,7 +302,7 @@ static inline tn_vf tn_vf_load_i32(const int32_t *p) {
 }
 static inline void tn_store_low_bytes(void *p, int32x4_t lo, int32x4_t hi, int32_t zero) {
   const int16x8_t q = vcombine_s16(vmovn_s32(lo), vmovn_s32(hi));
-  vst1_s8(p, vmovn_s16(vaddq_s16(q, vdupq_n_s16((int16_t)zero))));
+  vst1_s8((int8_t *)p, vmovn_s16(vaddq_s16(q, vdupq_n_s16((int16_t)zero))));
 }
 static inline void tn_vf_store_byte(void *p, tn_vf v, int32_t zero) {
   tn_store_low_bytes(p, vcvtnq_s32_f32(v.lo), vcvtnq_s32_f32(v.hi), zero);
@@ -316,13 +317,13 @@ static inline bool tn_vf_some_above(tn_vf a, tn_vf b) {
 /* ---- 16 bytes ---- */
 
 typedef uint8x16_t tn_b16;
-static inline tn_b16 tn_b16_load(const void *p) { return vld1q_u8(p); }
+static inline tn_b16 tn_b16_load(const void *p) { return vld1q_u8((const uint8_t *)p); }
 static inline tn_b16 tn_b16_load4(const void *p) {
   uint32_t four;
   memcpy(&four, p, sizeof four);
   return vreinterpretq_u8_u32(vdupq_n_u32(four));
 }
-static inline void tn_b16_store(void *p, tn_b16 v) { vst1q_u8(p, v); }
+static inline void tn_b16_store(void *p, tn_b16 v) { vst1q_u8((uint8_t *)p, v); }
 static inline tn_b16 tn_b16_set1(uint8_t x) { return vdupq_n_u8(x); }
 static inline tn_b16 tn_b16_or(tn_b16 a, tn_b16 b) { return vorrq_u8(a, b); }
 static inline tn_b16 tn_b16_xor(tn_b16 a, tn_b16 b) { return veorq_u8(a, b); }

@@ -37,15 +37,15 @@ TN_KIT_FN void tn_values_release(const tn_call *call, const tn_tensor *const *va
 #ifdef TN_KIT_BODIES
 
 /* Takes `bytes` from memory[*at]; NULL while only counting. */
-static inline void *tn_body_take(char *memory, uint64_t *at, uint64_t bytes) {
-  void *part = memory ? memory + *at : NULL;
+static inline void *tn_body_take(void *memory, uint64_t *at, uint64_t bytes) {
+  void *part = memory ? (char *)memory + *at : NULL;
   *at += tn_round_up(bytes, 64);
   return part;
 }
 
-static inline tn_tensor **tn_body_take_types(char *memory, uint64_t *at, uint32_t n) {
-  tn_tensor **pointers = tn_body_take(memory, at, n * sizeof *pointers);
-  tn_tensor *types = tn_body_take(memory, at, n * sizeof *types);
+static inline tn_tensor **tn_body_take_types(void *memory, uint64_t *at, uint32_t n) {
+  tn_tensor **pointers = (tn_tensor **)tn_body_take(memory, at, n * sizeof *pointers);
+  tn_tensor *types = (tn_tensor *)tn_body_take(memory, at, n * sizeof *types);
   for (uint32_t k = 0; memory && k < n; k++) {
     types[k] = tn_tensor_make(TN_NONE, TN_RANK_UNKNOWN, NULL, NULL);
     pointers[k] = &types[k];
@@ -56,8 +56,8 @@ static inline tn_tensor **tn_body_take_types(char *memory, uint64_t *at, uint32_
 /* Lays the values out in memory (NULL: nowhere); answers the bytes before `more`. */
 static inline uint64_t tn_body_lay_out(tn_body *b, void *memory) {
   uint64_t at = 0;
-  b->in = tn_body_take(memory, &at, b->n_in * sizeof *b->in);
-  b->out = tn_body_take(memory, &at, b->n_out * sizeof *b->out);
+  b->in = (const tn_tensor **)tn_body_take(memory, &at, b->n_in * sizeof *b->in);
+  b->out = (const tn_tensor **)tn_body_take(memory, &at, b->n_out * sizeof *b->out);
   b->in_types = tn_body_take_types(memory, &at, b->n_in);
   b->out_types = tn_body_take_types(memory, &at, b->n_out);
   b->more = tn_body_take(memory, &at, 0);
@@ -65,7 +65,9 @@ static inline uint64_t tn_body_lay_out(tn_body *b, void *memory) {
 }
 
 static inline tn_status tn_body_count(const tn_call *call, int64_t graph, tn_body *b) {
-  *b = (tn_body){.graph = graph};
+  const tn_body none = TN_KIT_ZERO;
+  *b = none;
+  b->graph = graph;
   return call->host->subgraph_shape(call->ctx, graph, &b->n_in, &b->n_out);
 }
 
@@ -79,8 +81,9 @@ TN_KIT_FN tn_status tn_body_open(const tn_call *call, int64_t graph, tn_body *ou
 }
 
 TN_KIT_FN void tn_body_close(const tn_call *call, tn_body *b) {
+  const tn_body none = TN_KIT_ZERO;
   call->host->free(call->ctx, (void *)b->in); /* the first part */
-  *b = (tn_body){0};
+  *b = none;
 }
 
 static inline tn_status tn_body_need(const tn_call *call, int64_t graph, uint64_t more, tn_body *b,

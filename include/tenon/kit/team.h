@@ -16,7 +16,7 @@
 
 #include <sched.h>
 #include <stdalign.h>
-#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Tells the core that this thread waits for another in a loop. */
@@ -29,7 +29,7 @@ static inline void tn_cpu_pause(void) {
 }
 
 typedef struct tn_team_word { /* a cache line of its own */
-  alignas(64) _Atomic int64_t value;
+  alignas(64) int64_t value;  /* by the compilers' atomics, which C and C++ share */
 } tn_team_word;
 
 /* words: 1 + parts of them, shared by the members: parts finished in all turns; of each part, the
@@ -44,7 +44,7 @@ static inline int64_t tn_team_bytes(int64_t parts) {
 }
 
 static inline void tn_team_begin(tn_team_word *words, int64_t parts) {
-  for (int64_t k = 0; k <= parts; k++) atomic_init(&words[k].value, 0);
+  for (int64_t k = 0; k <= parts; k++) words[k].value = 0;
 }
 
 /* A part of the turn that is not begun, the member's own first, then those that others would come
@@ -56,9 +56,10 @@ static inline int64_t tn_team_claim(const tn_team *t, int64_t turn) {
   for (int64_t k = 0; k < t->parts; k++) {
     const int64_t forward = k < own ? first + k : (first - 1 - (k - own) + t->parts) % t->parts,
                   part = turn % 2 ? (first + end - 1 - forward + t->parts) % t->parts : forward;
-    int64_t seen = turn;
-    if (atomic_load_explicit(&t->words[1 + part].value, memory_order_relaxed) == turn &&
-        atomic_compare_exchange_strong(&t->words[1 + part].value, &seen, turn + 1))
+    int64_t seen = turn, *value = &t->words[1 + part].value;
+    if (__atomic_load_n(value, __ATOMIC_RELAXED) == turn &&
+        __atomic_compare_exchange_n(value, &seen, turn + 1, false, __ATOMIC_SEQ_CST,
+                                    __ATOMIC_SEQ_CST))
       return part;
   }
   return -1;
@@ -67,8 +68,8 @@ static inline int64_t tn_team_claim(const tn_team *t, int64_t turn) {
 /* Until all parts of the turns before are finished. */
 static inline void tn_team_wait(const tn_team *t, int64_t turn) {
   enum { PAUSES = 4000 }; /* some 40 us: whoever is at the part may have lost its core */
-  for (int64_t k = 1;
-       atomic_load_explicit(&t->words[0].value, memory_order_acquire) < turn * t->parts; k++) {
+  for (int64_t k = 1; __atomic_load_n(&t->words[0].value, __ATOMIC_ACQUIRE) < turn * t->parts;
+       k++) {
     if (k % PAUSES)
       tn_cpu_pause();
     else
@@ -77,7 +78,7 @@ static inline void tn_team_wait(const tn_team *t, int64_t turn) {
 }
 
 static inline void tn_team_finish(const tn_team *t) {
-  atomic_fetch_add_explicit(&t->words[0].value, 1, memory_order_release);
+  __atomic_fetch_add(&t->words[0].value, 1, __ATOMIC_RELEASE);
 }
 
 #endif

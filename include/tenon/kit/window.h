@@ -136,7 +136,8 @@ static inline tn_status tn_window_size(const tn_call *call, tn_window *w, int32_
 
 TN_KIT_FN tn_status tn_window_make(const tn_call *call, const tn_window_attrs *a, int32_t n,
                                    const int64_t *dims, const int64_t *kernel, tn_window *out) {
-  tn_window w = {.n = n};
+  tn_window w = TN_KIT_ZERO;
+  w.n = n;
   if (n < 0 || n > TN_MAX_SPATIAL)
     return call->host->fail(call->ctx, TN_ERR_UNSUPPORTED, "not supported: %d spatial dims", n);
   tn_status s = tn_window_list(call, "dilations", a->dilations, n, 1);
@@ -172,7 +173,8 @@ TN_KIT_FN tn_status tn_window_make(const tn_call *call, const tn_window_attrs *a
 
 /* Dims of w from the last one on, without those that are left out, stand at the end of the n. */
 static inline tn_window tn_window_last(const tn_window *w, int32_t n, bool leaves_idle) {
-  tn_window r = {.n = n};
+  tn_window r = TN_KIT_ZERO;
+  r.n = n;
   for (int32_t k = 0; k < n; k++)
     r.in[k] = r.out[k] = r.kernel[k] = r.stride[k] = r.dilation[k] = 1;
   for (int32_t from = w->n - 1, k = n - 1; from >= 0 && k >= 0; from--) {
