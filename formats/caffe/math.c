@@ -182,10 +182,10 @@ tn_status caffe_inner_product(const tn_call *call, tn_graph *graph, int32_t node
   shape[axis] = units;
   if (units < 1 || tn_mul_i64(units, depth, &count) || !w || tn_elements(w) != count)
     return caf_invalid(&c, "its weights do not fit its bottom and num_output");
-  const int64_t flat[] = {rows, depth}, straight[] = {units, depth}, turned[] = {depth, units};
+  const int64_t flat[] = {rows, depth}, straight[] = {units, depth}, swapped[] = {depth, units};
   const bool biased = caf_blob(&c, 1) >= 0 && tn_low_int(&c, "bias_term", 1);
   const int32_t inputs[] = {tn_low_reshape(&c, tn_low_in(&c, 0), 2, flat),
-                            tn_low_reshape(&c, caf_blob(&c, 0), 2, transposed ? turned : straight),
+                            tn_low_reshape(&c, caf_blob(&c, 0), 2, transposed ? swapped : straight),
                             biased ? tn_low_reshape(&c, caf_blob(&c, 1), 1, &units) : TN_NO_ID};
   const tn_attr trans = tn_attr_int("transB", !transposed);
   return caf_done(

@@ -76,7 +76,7 @@ static int32_t of_convolution(const tn_lowering *c, bool is_transposed, blob *ou
 static int32_t of_product(const tn_lowering *c, blob *out) {
   const tn_tensor *x = tn_low_type(c, 0);
   const int64_t units = tn_low_int(c, "num_output", 0);
-  const bool turned = tn_low_int(c, "transpose", 0);
+  const bool transposed = tn_low_int(c, "transpose", 0);
   int64_t depth;
   int32_t axis = 0;
   const tn_status s = caf_axis(c, tn_low_int(c, "axis", 1), x->rank, &axis);
@@ -84,7 +84,7 @@ static int32_t of_product(const tn_lowering *c, blob *out) {
   if (tn_dims_product(x->shape + axis, x->rank - axis, &depth) || depth < 1 || units < 1)
     return caf_invalid(c, "its fields ask for weights of an impossible size");
   *out = (blob){.rank = 2, .shape = {units, depth}, .fan_in = depth};
-  if (turned) out->shape[0] = depth, out->shape[1] = units;
+  if (transposed) out->shape[0] = depth, out->shape[1] = units;
   return with_bias(c, units, out);
 }
 

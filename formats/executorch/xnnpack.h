@@ -113,7 +113,7 @@ tn_status xnn_attention(xnn_part *x, const tn_flat_table *t, const tn_flat_table
 
 /* ---- xnnpack_window.c ---- */
 
-typedef enum xnn_conv_kind { XNN_CONV, XNN_DEEP_CONV, XNN_TURNED_CONV } xnn_conv_kind;
+typedef enum xnn_conv_kind { XNN_CONV, XNN_DEEP_CONV, XNN_TRANSPOSED_CONV } xnn_conv_kind;
 tn_status xnn_convolve(xnn_part *x, xnn_conv_kind kind, const tn_flat_table *t,
                        const tn_flat_table *range);
 /* op: MaxPool, AveragePool */

@@ -86,7 +86,7 @@ static tn_status mean(xnn_part *x, const tn_flat_table *t, const tn_flat_table *
 
 /* ---- moves ---- */
 
-static tn_status turn(xnn_part *x, const tn_flat_table *t, const tn_flat_table *range) {
+static tn_status transpose(xnn_part *x, const tn_flat_table *t, const tn_flat_table *range) {
   int64_t perm[TN_MAX_RANK];
   uint64_t n;
   int32_t in, out;
@@ -151,13 +151,13 @@ typedef enum form {
   FORM_FC,
   FORM_CONV,
   FORM_DEEP,
-  FORM_TURNED_CONV,
+  FORM_TRANSPOSED_CONV,
   FORM_POOL,
   FORM_ARG_MAX,
   FORM_ATTENTION,
   FORM_MEAN,
   FORM_RESIZE,
-  FORM_TURN,
+  FORM_TRANSPOSE,
   FORM_RESHAPE,
   FORM_SLICE,
   FORM_PAD,
@@ -171,52 +171,52 @@ static const struct kind {
   form form;
   const char *op;
 } kinds[] = {{REFUSED, NULL},
-             {TWO, "Add"},               /* XNNAdd */
-             {FORM_FC, NULL},            /* XNNFullyConnected */
-             {FORM_SOFTMAX, "Softmax"},  /* XNNSoftmax */
-             {ONE, "Sigmoid"},           /* XNNSigmoid */
-             {FORM_TURN, NULL},          /* XNNStaticTranspose */
-             {ONE, ""},                  /* XNNClamp */
-             {FORM_CONV, NULL},          /* XNNConv2d */
-             {TWO, "Div"},               /* XNNDiv */
-             {FORM_RESIZE, NULL},        /* XNNStaticResizeBilinear2D */
-             {FORM_PAD, NULL},           /* XNNStaticConstantPad */
-             {FORM_POOL, "AveragePool"}, /* XNNAvgPooling2d */
-             {TWO, "Min"},               /* XNNMinimum */
-             {FORM_DEEP, NULL},          /* XNNDepthwiseConv2d */
-             {FORM_POOL, "MaxPool"},     /* XNNMaxPooling2d */
-             {TWO, "Mul"},               /* XNNMultiply */
-             {TWO, "Sub"},               /* XNNSubtract */
-             {ONE, "Floor"},             /* XNNFloor */
-             {ONE, ""},                  /* XNNConvert */
-             {FORM_MEAN, NULL},          /* XNNGlobalAvgPooling2d */
-             {FORM_RESHAPE, NULL},       /* XNNStaticReshape */
-             {FORM_ARG_MAX, NULL},       /* XNNArgMaxPooling2d */
-             {ONE, "Sqrt"},              /* XNNSquareRoot */
-             {ONE, "Ceil"},              /* XNNCeiling */
-             {ONE, "HardSwish"},         /* XNNHardswish */
-             {FORM_LEAKY, "LeakyRelu"},  /* XNNLeakyReLU */
-             {TWO, "Max"},               /* XNNMaximum */
-             {ONE, "Neg"},               /* XNNNegate */
-             {ONE, "Mul"},               /* XNNSquare */
-             {FORM_ELU, "Elu"},          /* XNNELU */
-             {ONE, "Abs"},               /* XNNAbs */
-             {TWO, "PRelu"},             /* XNNPReLU */
-             {JOINED, NULL},             /* XNNConcatenate2 */
-             {JOINED, NULL},             /* XNNConcatenate3 */
-             {JOINED, NULL},             /* XNNConcatenate4 */
-             {FORM_SLICE, NULL},         /* XNNStaticSlice */
-             {FORM_ATTENTION, NULL},     /* XNNScaledDotProductAttention */
-             {TWO, "MatMul"},            /* XNNBatchMatrixMultiply */
-             {JOINED, NULL},             /* XNNConcatenate5 */
-             {FORM_TURNED_CONV, NULL},   /* XNNConvTranspose2d */
-             {ONE, "Rsqrt"},             /* XNNReciprocalSquareRoot */
-             {ONE, "Log"},               /* XNNLog */
-             {ONE, "Gelu"},              /* XNNGelu */
-             {ONE, "Tanh"},              /* XNNTanh */
-             {ONE, "Exp"},               /* XNNExp */
-             {ONE, "Sin"},               /* XNNSin */
-             {ONE, ""},                  /* XNNCopy */
+             {TWO, "Add"},                 /* XNNAdd */
+             {FORM_FC, NULL},              /* XNNFullyConnected */
+             {FORM_SOFTMAX, "Softmax"},    /* XNNSoftmax */
+             {ONE, "Sigmoid"},             /* XNNSigmoid */
+             {FORM_TRANSPOSE, NULL},       /* XNNStaticTranspose */
+             {ONE, ""},                    /* XNNClamp */
+             {FORM_CONV, NULL},            /* XNNConv2d */
+             {TWO, "Div"},                 /* XNNDiv */
+             {FORM_RESIZE, NULL},          /* XNNStaticResizeBilinear2D */
+             {FORM_PAD, NULL},             /* XNNStaticConstantPad */
+             {FORM_POOL, "AveragePool"},   /* XNNAvgPooling2d */
+             {TWO, "Min"},                 /* XNNMinimum */
+             {FORM_DEEP, NULL},            /* XNNDepthwiseConv2d */
+             {FORM_POOL, "MaxPool"},       /* XNNMaxPooling2d */
+             {TWO, "Mul"},                 /* XNNMultiply */
+             {TWO, "Sub"},                 /* XNNSubtract */
+             {ONE, "Floor"},               /* XNNFloor */
+             {ONE, ""},                    /* XNNConvert */
+             {FORM_MEAN, NULL},            /* XNNGlobalAvgPooling2d */
+             {FORM_RESHAPE, NULL},         /* XNNStaticReshape */
+             {FORM_ARG_MAX, NULL},         /* XNNArgMaxPooling2d */
+             {ONE, "Sqrt"},                /* XNNSquareRoot */
+             {ONE, "Ceil"},                /* XNNCeiling */
+             {ONE, "HardSwish"},           /* XNNHardswish */
+             {FORM_LEAKY, "LeakyRelu"},    /* XNNLeakyReLU */
+             {TWO, "Max"},                 /* XNNMaximum */
+             {ONE, "Neg"},                 /* XNNNegate */
+             {ONE, "Mul"},                 /* XNNSquare */
+             {FORM_ELU, "Elu"},            /* XNNELU */
+             {ONE, "Abs"},                 /* XNNAbs */
+             {TWO, "PRelu"},               /* XNNPReLU */
+             {JOINED, NULL},               /* XNNConcatenate2 */
+             {JOINED, NULL},               /* XNNConcatenate3 */
+             {JOINED, NULL},               /* XNNConcatenate4 */
+             {FORM_SLICE, NULL},           /* XNNStaticSlice */
+             {FORM_ATTENTION, NULL},       /* XNNScaledDotProductAttention */
+             {TWO, "MatMul"},              /* XNNBatchMatrixMultiply */
+             {JOINED, NULL},               /* XNNConcatenate5 */
+             {FORM_TRANSPOSED_CONV, NULL}, /* XNNConvTranspose2d */
+             {ONE, "Rsqrt"},               /* XNNReciprocalSquareRoot */
+             {ONE, "Log"},                 /* XNNLog */
+             {ONE, "Gelu"},                /* XNNGelu */
+             {ONE, "Tanh"},                /* XNNTanh */
+             {ONE, "Exp"},                 /* XNNExp */
+             {ONE, "Sin"},                 /* XNNSin */
+             {ONE, ""},                    /* XNNCopy */
              {ONE, "Cos"} /* XNNCos */};
 
 tn_status xnn_node(xnn_part *x, int64_t kind, const tn_flat_table *t, const tn_flat_table *range) {
@@ -234,13 +234,13 @@ tn_status xnn_node(xnn_part *x, int64_t kind, const tn_flat_table *t, const tn_f
     case FORM_FC: return xnn_fully_connected(x, t, range);
     case FORM_CONV: return xnn_convolve(x, XNN_CONV, t, range);
     case FORM_DEEP: return xnn_convolve(x, XNN_DEEP_CONV, t, range);
-    case FORM_TURNED_CONV: return xnn_convolve(x, XNN_TURNED_CONV, t, range);
+    case FORM_TRANSPOSED_CONV: return xnn_convolve(x, XNN_TRANSPOSED_CONV, t, range);
     case FORM_POOL: return xnn_pool(x, k->op, t, range);
     case FORM_ARG_MAX: return xnn_arg_max_pool(x, t, range);
     case FORM_ATTENTION: return xnn_attention(x, t, range);
     case FORM_MEAN: return mean(x, t, range);
     case FORM_RESIZE: return xnn_resize(x, t, range);
-    case FORM_TURN: return turn(x, t, range);
+    case FORM_TRANSPOSE: return transpose(x, t, range);
     case FORM_RESHAPE: return reshape(x, t, range);
     case FORM_SLICE: return slice(x, t, range);
     case FORM_PAD: return pad(x, t, range);

@@ -42,8 +42,8 @@ static tn_status read_window(xnn_part *x, const tn_flat_table *t, uint32_t flags
 
 /* Filters, per group: [out, h, w, in]; of depthwise ones [1, h, w, out]. */
 static tn_status filters(xnn_part *x, xnn_conv_kind kind, const tn_flat_table *t, int32_t *io) {
-  static const int64_t deep[] = {3, 0, 1, 2}, turned[] = {0, 4, 1, 2, 3};
-  if (kind != XNN_TURNED_CONV)
+  static const int64_t deep[] = {3, 0, 1, 2}, transposed[] = {0, 4, 1, 2, 3};
+  if (kind != XNN_TRANSPOSED_CONV)
     return xnn_transpose(x, *io, kind == XNN_DEEP_CONV ? deep : to_nchw, 4, io);
   const int64_t groups = xnn_field(t, GROUPS), in = xnn_field(t, GROUP_IN),
                 out = xnn_field(t, GROUP_OUT), h = xnn_field(t, KERNEL_H),
@@ -52,7 +52,7 @@ static tn_status filters(xnn_part *x, xnn_conv_kind kind, const tn_flat_table *t
   int32_t two[] = {*io, TN_NO_ID};
   tn_status s = xnn_ints(x, apart, 5, &two[1]);
   if (!s) s = xnn_emit(x, "Reshape", two, 2, NULL, 0, &two[0]);
-  if (!s) s = xnn_transpose(x, two[0], turned, 5, &two[0]);
+  if (!s) s = xnn_transpose(x, two[0], transposed, 5, &two[0]);
   if (!s) s = xnn_ints(x, together, 4, &two[1]);
   return s ? s : xnn_emit(x, "Reshape", two, 2, NULL, 0, io);
 }
@@ -62,7 +62,7 @@ tn_status xnn_convolve(xnn_part *x, xnn_conv_kind kind, const tn_flat_table *t,
   window w;
   int32_t in[3], out = TN_NO_ID;
   const int64_t bias = xnn_field(t, CONV_BIAS);
-  const bool has_bias = bias != 0xffffffff, turned = kind == XNN_TURNED_CONV;
+  const bool has_bias = bias != 0xffffffff, transposed = kind == XNN_TRANSPOSED_CONV;
   tn_status s = read_window(x, t, CONV_FLAGS, &w);
   if (!s) s = xnn_input(x, xnn_field(t, CONV_IN), &in[0]);
   if (!s) s = xnn_input(x, xnn_field(t, CONV_FILTER), &in[1]);
@@ -74,8 +74,8 @@ tn_status xnn_convolve(xnn_part *x, xnn_conv_kind kind, const tn_flat_table *t,
                            XNN_INT("group", xnn_field(t, GROUPS)),
                            XNN_INTS("output_padding", w.extra, 2)};
   if (!s)
-    s = xnn_emit(x, turned ? "ConvTranspose" : "Conv", in, has_bias ? 3 : 2, attrs, turned ? 5 : 4,
-                 &out);
+    s = xnn_emit(x, transposed ? "ConvTranspose" : "Conv", in, has_bias ? 3 : 2, attrs,
+                 transposed ? 5 : 4, &out);
   if (!s) s = xnn_transpose(x, out, to_nhwc, 4, &out);
   return s ? s : xnn_finish(x, range, xnn_field(t, CONV_OUT), out);
 }

@@ -146,8 +146,8 @@ static int32_t unpack(mnn_reader *r) {
 
 /* Places of what is not 0, one in each row. */
 static int32_t where(mnn_reader *r) {
-  static const int64_t turned[] = {1, 0};
-  const tn_attr perm = tn_attr_ints("perm", (tn_ints){turned, 2});
+  static const int64_t transposed[] = {1, 0};
+  const tn_attr perm = tn_attr_ints("perm", (tn_ints){transposed, 2});
   const int32_t places = mnn_emit_1(r, "NonZero", mnn_in(r, 0));
   return mnn_cast(r, mnn_emit(r, "Transpose", &places, 1, &perm, 1), TN_I32);
 }

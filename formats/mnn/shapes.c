@@ -191,10 +191,10 @@ static int32_t gather(mnn_reader *r) {
 
 static int32_t pad(mnn_reader *r) {
   static const char *const modes[] = {"constant", "reflect", NULL, "edge"};
-  static const int64_t turned[] = {1, 0}, flat = -1;
+  static const int64_t transposed[] = {1, 0}, flat = -1;
   const int64_t mode = mnn_param_byte(r, 0, 0);
   if (mode < 0 || mode > 3 || !modes[mode]) return mnn_refuse(r, "symmetric padding");
-  const tn_attr perm = tn_attr_ints("perm", (tn_ints){turned, 2}),
+  const tn_attr perm = tn_attr_ints("perm", (tn_ints){transposed, 2}),
                 a = tn_attr_str("mode", modes[mode]);
   const int64_t pairs[] = {-1, 2};
   const int32_t by_pair = mnn_emit_2(r, "Reshape", mnn_wide(r, 1), mnn_i64s(r, pairs, 2));

@@ -38,7 +38,7 @@ static int32_t convolution(mnn_reader *r) {
   const tn_flat_table c = tn_flat_sub(&r->param, CONV_COMMON, &mnn_param_type);
   const tn_flat_vector w = tn_flat_vec(&r->param, CONV_WEIGHT, 4),
                        pads = tn_flat_vec(&c, COMMON_PADS, 4);
-  const bool turned = !strncmp(r->row->name, "Deconvolution", 13),
+  const bool transposed = !strncmp(r->row->name, "Deconvolution", 13),
              by_channel = strstr(r->row->name, "Depthwise");
   window a = {
       .kernel = {tn_flat_int(&c, COMMON_KERNEL_Y, 4, 1), tn_flat_int(&c, COMMON_KERNEL_X, 4, 1)},
@@ -60,11 +60,11 @@ static int32_t convolution(mnn_reader *r) {
   const tn_flat_vector more = tn_flat_vec(&c, COMMON_OUT_PADS, 4);
   const int64_t extra[] = {more.n == 2 ? tn_flat_int_at(&more, 0) : 0,
                            more.n == 2 ? tn_flat_int_at(&more, 1) : 0};
-  if (turned && ((more.n && more.n != 2) || tn_flat_int(&c, COMMON_PAD_MODE, 1, 0) ||
-                 tn_flat_int(&c, COMMON_HAS_SHAPE, 1, 0)))
+  if (transposed && ((more.n && more.n != 2) || tn_flat_int(&c, COMMON_PAD_MODE, 1, 0) ||
+                     tn_flat_int(&c, COMMON_HAS_SHAPE, 1, 0)))
     return mnn_refuse(r, "padding of outputs by a mode or shape");
-  const int64_t shape[] = {turned ? in : out, turned ? out / group : in / group, a.kernel[0],
-                           a.kernel[1]};
+  const int64_t shape[] = {transposed ? in : out, transposed ? out / group : in / group,
+                           a.kernel[0], a.kernel[1]};
   a.attrs[a.n++] = tn_attr_ints("dilations", (tn_ints){a.dilations, 2});
   a.attrs[a.n++] = tn_attr_int("group", group);
   if (more.n) a.attrs[a.n++] = tn_attr_ints("output_padding", (tn_ints){extra, 2});
@@ -73,7 +73,7 @@ static int32_t convolution(mnn_reader *r) {
                             !computed     ? mnn_bias(r, out)
                             : r->in.n > 2 ? mnn_in(r, 2)
                                           : TN_NO_ID};
-  const char *op = turned ? "ConvTranspose" : "Conv";
+  const char *op = transposed ? "ConvTranspose" : "Conv";
   return activated(r, &c, mnn_emit(r, op, inputs, inputs[2] == TN_NO_ID ? 2 : 3, a.attrs, a.n));
 }
 

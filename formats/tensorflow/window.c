@@ -82,7 +82,7 @@ static void window_attrs(const window *w, tn_attr out[WINDOW_ATTRS]) {
 /* ---- convolutions ---- */
 
 /* [space, channels, filters] as [filters, channels, space]. */
-static int32_t turned(const tn_lowering *l, int32_t w, int32_t n) {
+static int32_t exchanged(const tn_lowering *l, int32_t w, int32_t n) {
   int32_t perm[TN_MAX_RANK] = {n + 1, n};
   for (int32_t k = 0; k < n; k++) perm[k + 2] = k;
   return tn_low_transpose(l, w, n + 2, perm);
@@ -100,7 +100,7 @@ static tn_status conv(const tn_call *call, tn_graph *graph, int32_t node, int32_
   if (s) return s;
   const int64_t channels = x->shape[lo_channels_are_last(&l) ? n + 1 : 1], each = f->shape[n];
   const int32_t in[] = {lo_channels_first(&l, tn_low_in(&l, 0), n + 2),
-                        turned(&l, tn_low_in(&l, 1), n)};
+                        exchanged(&l, tn_low_in(&l, 1), n)};
   tn_attr attrs[WINDOW_ATTRS + 1];
   window_attrs(&w, attrs);
   attrs[4] = tn_attr_int("group", each > 0 && channels % each == 0 ? channels / each : 1);

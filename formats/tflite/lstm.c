@@ -2,13 +2,13 @@
  * state is an input, and an output behind the operator's own (node.c).
  *
  * What ai.onnx calls LSTM is one; with projections, clipped cells or normalised gates it is spelt
- * out, turn by turn. */
+ * out, step by step. */
 #include <math.h>
 
 #include "lstm.h"
 #include "tflite.gen.h"
 
-enum { MAX_TURNS = 1024 };
+enum { MAX_STEPS = 1024 };
 
 /* Places of inputs, counted from `at`: those of the backward half of two follow. */
 enum {
@@ -23,11 +23,11 @@ enum {
 enum { INPUT_GATE, FORGET_GATE, CELL_GATE, OUTPUT_GATE, GATES };
 enum { PAIR_STATES = 35, PAIR_AUX = 39 };
 
-/* A layer: x is [turns, batch, inputs]. Values; TN_NO_ID: left out. */
+/* A layer: x is [steps, batch, inputs]. Values; TN_NO_ID: left out. */
 typedef struct layer {
   const tn_lowering *t;
   uint32_t at;
-  int64_t turns, batch, units, outputs; /* outputs: units, or of the projection */
+  int64_t steps, batch, units, outputs; /* outputs: units, or of the projection */
   int32_t x, h, c;
   bool is_backward, is_normal; /* is_normal: gates are normalised */
   bool is_hybrid;              /* weights of 8 bits: activations become codes as it runs */
@@ -94,19 +94,19 @@ static int32_t both(const tn_lowering *t, const char *op, int32_t a, int32_t b) 
 }
 
 /* Turn k of the layer's input: [batch, inputs]. */
-static int32_t turn_of(const layer *l, int32_t x, int64_t k, int64_t width) {
+static int32_t step_of(const layer *l, int32_t x, int64_t k, int64_t width) {
   const int64_t from[] = {k, 0, 0}, to[] = {k + 1, l->batch, width}, shape[] = {l->batch, width};
   return tn_low_reshape(l->t, tfl_slice(l->t, x, 3, from, to, NULL), 2, shape);
 }
 
-/* [batch, n] each, as [turns, batch, n]. */
-static int32_t stack(const tn_lowering *t, const int32_t *turns, int64_t n_turns, int64_t batch,
+/* [batch, n] each, as [steps, batch, n]. */
+static int32_t stack(const tn_lowering *t, const int32_t *steps, int64_t n_steps, int64_t batch,
                      int64_t n) {
-  int32_t rows[MAX_TURNS];
+  int32_t rows[MAX_STEPS];
   const int64_t shape[] = {1, batch, n};
   const tn_attr axis = tn_attr_int("axis", 0);
-  for (int64_t k = 0; k < n_turns; k++) rows[k] = tn_low_reshape(t, turns[k], 3, shape);
-  return n_turns == 1 ? rows[0] : tn_low_emit(t, "Concat", rows, (uint32_t)n_turns, &axis, 1);
+  for (int64_t k = 0; k < n_steps; k++) rows[k] = tn_low_reshape(t, steps[k], 3, shape);
+  return n_steps == 1 ? rows[0] : tn_low_emit(t, "Concat", rows, (uint32_t)n_steps, &axis, 1);
 }
 
 /* ---- LSTM, spelt out ---- */
@@ -158,7 +158,7 @@ static int32_t kept(const layer *l, int32_t forget, int32_t c, int32_t in, int32
                  "cell_clip");
 }
 
-static void turn(const layer *l, int32_t x, int32_t *h, int32_t *c) {
+static void step(const layer *l, int32_t x, int32_t *h, int32_t *c) {
   const tn_lowering *t = l->t;
   const int32_t forget = gate(l, FORGET_GATE, x, *h, *c), cell = gate(l, CELL_GATE, x, *h, *c);
   const int32_t in = has(t, l->at + W + INPUT_GATE)
@@ -213,7 +213,7 @@ static int32_t place(const layer *l, int32_t x, int64_t k) {
   return tfl_slice(l->t, x, 2, from, to, NULL);
 }
 
-static void joint_turn(layer *l, int32_t x, int32_t r) {
+static void joint_step(layer *l, int32_t x, int32_t r) {
   enum { IN, OUT, FORGET, CELL };
   const tn_lowering *t = l->t;
   const int32_t own = l->is_hybrid ? joint_product(l, l->h, r, R, TN_NO_ID) : TN_NO_ID;
@@ -224,11 +224,11 @@ static void joint_turn(layer *l, int32_t x, int32_t r) {
   l->h = out_of(l, place(l, gates, OUT), l->c);
 }
 
-/* What the inputs add to the sums, of all turns: [turns, batch, gates * units]. */
+/* What the inputs add to the sums, of all steps: [steps, batch, gates * units]. */
 static int32_t sums_of_inputs(const layer *l, int64_t width) {
   const tn_lowering *t = l->t;
-  const int64_t wide = GATES * l->units, rows[] = {l->turns * l->batch, width}, w[] = {wide, width},
-                cube[] = {l->turns, l->batch, wide};
+  const int64_t wide = GATES * l->units, rows[] = {l->steps * l->batch, width}, w[] = {wide, width},
+                cube[] = {l->steps, l->batch, wide};
   const int32_t sums = joint_product(l, tn_low_reshape(t, l->x, 2, rows),
                                      tn_low_reshape(t, joined(l, W, l->units, width), 2, w), W,
                                      tn_low_reshape(t, joined(l, BIAS, l->units, 0), 1, &wide));
@@ -236,21 +236,21 @@ static int32_t sums_of_inputs(const layer *l, int64_t width) {
 }
 
 static int32_t spelt_out(layer *l, int64_t width) {
-  int32_t turns[MAX_TURNS];
-  if (l->turns > MAX_TURNS) return tn_low_unsupported(l->t, "so many turns of such a cell");
+  int32_t steps[MAX_STEPS];
+  if (l->steps > MAX_STEPS) return tn_low_unsupported(l->t, "so many steps of such a cell");
   const bool joint = is_joint(l);
   const int64_t wide = GATES * l->units, shape[] = {wide, l->outputs};
   const int32_t x = joint ? sums_of_inputs(l, width) : l->x,
                 r = joint ? tn_low_reshape(l->t, joined(l, R, l->units, l->outputs), 2, shape) : 0;
-  for (int64_t k = 0; k < l->turns; k++) {
-    const int64_t at = l->is_backward ? l->turns - 1 - k : k;
+  for (int64_t k = 0; k < l->steps; k++) {
+    const int64_t at = l->is_backward ? l->steps - 1 - k : k;
     if (joint)
-      joint_turn(l, turn_of(l, x, at, wide), r);
+      joint_step(l, step_of(l, x, at, wide), r);
     else
-      turn(l, turn_of(l, x, at, width), &l->h, &l->c);
-    turns[at] = l->h;
+      step(l, step_of(l, x, at, width), &l->h, &l->c);
+    steps[at] = l->h;
   }
-  return stack(l->t, turns, l->turns, l->batch, l->outputs);
+  return stack(l->t, steps, l->steps, l->batch, l->outputs);
 }
 
 /* ---- LSTM of ai.onnx ---- */
@@ -281,7 +281,7 @@ static int32_t joined_peepholes(const layer *l) {
 
 static int32_t as_one(layer *l, int64_t width) {
   const tn_lowering *t = l->t;
-  const int64_t state[] = {1, l->batch, l->units}, y[] = {l->turns, l->batch, l->units},
+  const int64_t state[] = {1, l->batch, l->units}, y[] = {l->steps, l->batch, l->units},
                 flat[] = {l->batch, l->units};
   int32_t made[3];
   const int32_t inputs[] = {l->x,
@@ -328,29 +328,29 @@ static tn_status open_layer(layer *l) {
     return tn_low_unsupported(t, "a cell without these weights and states");
   l->units = tn_low_type(t, forget)->shape[0];
   l->outputs = tn_low_type(t, forget)->shape[1];
-  l->is_hybrid = l->turns <= MAX_TURNS && tn_low_type(t, forget)->dtype == TN_I8;
+  l->is_hybrid = l->steps <= MAX_STEPS && tn_low_type(t, forget)->dtype == TN_I8;
   for (uint32_t k = 0; k < GATES; k++)
     l->is_hybrid = l->is_hybrid && is_coded(t, l->at + W + k) && is_coded(t, l->at + R + k);
   return TN_OK;
 }
 
-/* x as [turns, batch, inputs]; time_major of x of rank 3. */
-static int32_t open_input(const tn_lowering *t, bool time_major, int64_t *out_turns,
+/* x as [steps, batch, inputs]; time_major of x of rank 3. */
+static int32_t open_input(const tn_lowering *t, bool time_major, int64_t *out_steps,
                           int64_t *out_batch, int64_t *out_width) {
   static const int32_t perm[] = {1, 0, 2};
   const tn_tensor *x = tn_low_type(t, 0);
   if (!x || (x->dtype != TN_F32 && x->dtype != TN_I8) || x->rank < 2 || x->rank > 3)
     return tn_low_unsupported(t, "LSTM and RNN of other values than f32 and codes of 8 bits");
   const bool swaps = x->rank == 3 && !time_major;
-  *out_turns = x->rank == 2 ? 1 : x->shape[swaps];
+  *out_steps = x->rank == 2 ? 1 : x->shape[swaps];
   *out_batch = x->shape[x->rank == 2 ? 0 : !swaps];
   *out_width = x->shape[x->rank - 1];
-  const int64_t shape[] = {*out_turns, *out_batch, *out_width};
+  const int64_t shape[] = {*out_steps, *out_batch, *out_width};
   return swaps ? tn_low_transpose(t, tn_low_in(t, 0), 3, perm)
                : tn_low_reshape(t, tn_low_in(t, 0), 3, shape);
 }
 
-/* [turns, batch, n] as the input's dims lie. */
+/* [steps, batch, n] as the input's dims lie. */
 static int32_t as_input(const tn_lowering *t, int32_t y, bool time_major, int64_t batch,
                         int64_t n) {
   static const int32_t perm[] = {1, 0, 2};
@@ -378,7 +378,7 @@ static tn_status lstm(const tn_call *call, tn_graph *graph, int32_t node, bool t
   layer l = {.t = &t, .h = input_or_none(&t, LSTM_H), .c = input_or_none(&t, LSTM_C)};
   int64_t width;
   l.is_normal = has(&t, LSTM_NORM + FORGET_GATE);
-  l.x = open_input(&t, time_major, &l.turns, &l.batch, &width);
+  l.x = open_input(&t, time_major, &l.steps, &l.batch, &width);
   if (l.x < TN_NO_ID) return l.x;
   if (is_of_codes(&t)) return lstm_of_codes(&l, time_major);
   const tn_status s = open_layer(&l);
@@ -423,7 +423,7 @@ tn_status tflite_bidirectional_sequence_lstm(const tn_call *call, tn_graph *grap
   if (is_of_codes(&t)) return tn_low_unsupported(&t, "8-bit cells of both directions");
   for (uint32_t k = 0; k < PAIR_AUX + 9; k++)
     if (k >= PAIR_AUX && has(&t, k)) return tn_low_unsupported(&t, "auxiliary inputs");
-  l.x = open_input(&t, time_major, &l.turns, &l.batch, &width);
+  l.x = open_input(&t, time_major, &l.steps, &l.batch, &width);
   if (l.x < TN_NO_ID) return l.x;
   for (uint32_t k = 0; k < 2; k++) {
     l.at = k * PARAMETERS;
@@ -444,20 +444,20 @@ tn_status tflite_bidirectional_sequence_lstm(const tn_call *call, tn_graph *grap
 
 static int32_t rnn_layer(layer *l, uint32_t state, int64_t width) {
   const tn_lowering *t = l->t;
-  int32_t turns[MAX_TURNS];
-  if (l->turns > MAX_TURNS) return tn_low_unsupported(t, "so many turns");
+  int32_t steps[MAX_STEPS];
+  if (l->steps > MAX_STEPS) return tn_low_unsupported(t, "so many steps");
   if (!has(t, l->at) || !has(t, l->at + 1) || !has(t, state) || tn_low_type(t, l->at)->rank != 2)
     return tn_low_unsupported(t, "a cell without these weights and states");
   l->h = tn_low_in(t, state);
   l->outputs = tn_low_type(t, l->at)->shape[0];
   const int32_t b = input_or_none(t, l->at + 2);
-  for (int64_t k = 0; k < l->turns; k++) {
-    const int64_t at = l->is_backward ? l->turns - 1 - k : k;
-    const int32_t sum = both(t, "Add", by_weights(t, turn_of(l, l->x, at, width), l->at, b),
+  for (int64_t k = 0; k < l->steps; k++) {
+    const int64_t at = l->is_backward ? l->steps - 1 - k : k;
+    const int32_t sum = both(t, "Add", by_weights(t, step_of(l, l->x, at, width), l->at, b),
                              by_weights(t, l->h, l->at + 1, TN_NO_ID));
-    l->h = turns[at] = tfl_activation(t, sum, TN_F32);
+    l->h = steps[at] = tfl_activation(t, sum, TN_F32);
   }
-  return stack(t, turns, l->turns, l->batch, l->outputs);
+  return stack(t, steps, l->steps, l->batch, l->outputs);
 }
 
 static tn_status rnn(const tn_call *call, tn_graph *graph, int32_t node, bool time_major) {
@@ -465,7 +465,7 @@ static tn_status rnn(const tn_call *call, tn_graph *graph, int32_t node, bool ti
   layer l = {.t = &t, .at = 1};
   int64_t width;
   if (is_of_codes(&t)) return tn_low_unsupported(&t, "RNN of codes");
-  l.x = open_input(&t, time_major, &l.turns, &l.batch, &width);
+  l.x = open_input(&t, time_major, &l.steps, &l.batch, &width);
   if (l.x < TN_NO_ID) return l.x;
   const int32_t y = rnn_layer(&l, 4, width);
   if (y < TN_NO_ID) return y;
@@ -491,7 +491,7 @@ tn_status tflite_bidirectional_sequence_rnn(const tn_call *call, tn_graph *graph
   if (is_of_codes(&t)) return tn_low_unsupported(&t, "RNN of codes");
   for (uint32_t k = 9; k < 12; k++)
     if (has(&t, k)) return tn_low_unsupported(&t, "auxiliary inputs");
-  l.x = open_input(&t, time_major, &l.turns, &l.batch, &width);
+  l.x = open_input(&t, time_major, &l.steps, &l.batch, &width);
   if (l.x < TN_NO_ID) return l.x;
   for (uint32_t k = 0; k < 2; k++) {
     l.at = 1 + 4 * k;

@@ -11,7 +11,7 @@ static inline bool lstm_has(const tn_lowering *t, uint32_t k) {
   return k < t->call->n_inputs && tn_low_type(t, k);
 }
 
-/* Of x, codes [turns, batch, width]: the codes [turns, batch, units], and both states. */
+/* Of x, codes [steps, batch, width]: the codes [steps, batch, units], and both states. */
 tn_status tfl_lstm_of_codes(const tn_lowering *t, int32_t x, int32_t *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* SVDF: each filter keeps what it made in the last `memory` turns, [batch, filters * memory], and
+/* SVDF: each filter keeps what it made in the last `memory` steps, [batch, filters * memory], and
  * weighs them; `rank` filters sum up to a unit. Of f32, or of 8 bits with states of 8 or 16, in the
  * integers of the built-in kernels. */
 #include "lower.h"

@@ -245,7 +245,7 @@ static tn_status loop_body(call *c, tn_graph **out) {
   tn_tensor number = tn_tensor_make(TN_I64, 0, NULL, NULL),
             flag = tn_tensor_make(TN_BOOL, 0, NULL, NULL);
   if (!g) return pt2_no_memory(c->s->r);
-  tn_status s = add_input(c, g, pt2_fresh(c->s, "turn"), &number, &id);
+  tn_status s = add_input(c, g, pt2_fresh(c->s, "step"), &number, &id);
   if (!s) s = add_input(c, g, pt2_fresh(c->s, "going"), &flag, &id);
   for (uint32_t k = 0; k < n && !s; k++) {
     args[k] = aten_value(NULL, TN_NO_ID);
@@ -285,7 +285,7 @@ static tn_status run_while(call *c) {
 /* ---- scan(graph, first values, what is gone along, other values), map without the first ---- */
 
 /* The size of dim 0, which is gone along, as a number. */
-static tn_status count_turns(call *c, int32_t x, int32_t *out) {
+static tn_status count_steps(call *c, int32_t x, int32_t *out) {
   const tn_graph_api *api = c->s->r->api;
   const tn_attr start = {.head = TN_HEAD(tn_attr), .name = "start", .kind = TN_ATTR_INT, .i = 0},
                 end = {.head = TN_HEAD(tn_attr), .name = "end", .kind = TN_ATTR_INT, .i = 1},
@@ -297,12 +297,12 @@ static tn_status count_turns(call *c, int32_t x, int32_t *out) {
   return s ? s : add_node(c, c->s->g, "Squeeze", &size, 1, out, 1, NULL, 0);
 }
 
-/* Element `turn` of what is gone along, as the body sees it. */
-static tn_status take_turn(call *c, tn_graph *g, const aten_arg *from, int32_t turn,
+/* Element `step` of what is gone along, as the body sees it. */
+static tn_status take_step(call *c, tn_graph *g, const aten_arg *from, int32_t step,
                            aten_arg *out) {
   const tn_attr axis = {.head = TN_HEAD(tn_attr), .name = "axis", .kind = TN_ATTR_INT, .i = 0},
                 *attrs[] = {&axis};
-  int32_t in[] = {TN_NO_ID, turn};
+  int32_t in[] = {TN_NO_ID, step};
   *out = aten_value(NULL, c->s->r->api->value(g, pt2_fresh(c->s, "element")));
   if (out->value < 0) return pt2_no_memory(c->s->r);
   const tn_status s = pt2_capture(c->s, g, from->value, &in[0]);
@@ -311,20 +311,20 @@ static tn_status take_turn(call *c, tn_graph *g, const aten_arg *from, int32_t t
 
 static tn_status scan_body(call *c, uint32_t n_carried, uint32_t n_along, tn_graph **out) {
   aten_arg args[MOST], results[MOST], going = aten_value(NULL, TN_NO_ID);
-  int32_t turn;
+  int32_t step;
   tn_graph *g = *out = c->s->r->api->subgraph_new(c->s->g);
   const uint32_t others = n_carried + n_along;
   tn_tensor number = tn_tensor_make(TN_I64, 0, NULL, NULL),
             flag = tn_tensor_make(TN_BOOL, 0, NULL, NULL);
   if (!g) return pt2_no_memory(c->s->r);
-  tn_status s = add_input(c, g, pt2_fresh(c->s, "turn"), &number, &turn);
+  tn_status s = add_input(c, g, pt2_fresh(c->s, "step"), &number, &step);
   if (!s) s = add_input(c, g, pt2_fresh(c->s, "going"), &flag, &going.value);
   for (uint32_t k = 0; k < n_carried && !s; k++) {
     args[k] = aten_value(NULL, TN_NO_ID);
     s = add_input(c, g, pt2_fresh(c->s, "carried"), NULL, &args[k].value);
   }
   for (uint32_t k = n_carried; k < others && !s; k++)
-    s = take_turn(c, g, &c->args[k], turn, &args[k]);
+    s = take_step(c, g, &c->args[k], step, &args[k]);
   if (!s) s = capture_args(c, g, c->args + others, args + others, c->n_args - others);
   if (!s) s = run_graph(c, g, 0, args, c->n_args, results, c->n_outputs);
   if (!s) s = add_output(c, g, &going);
@@ -332,7 +332,7 @@ static tn_status scan_body(call *c, uint32_t n_carried, uint32_t n_along, tn_gra
   return s;
 }
 
-/* What the graph answers first is carried; the rest of each turn is put on top of each other. */
+/* What the graph answers first is carried; the rest of each step is put on top of each other. */
 static tn_status run_scan(call *c, bool carries) {
   int32_t in[MOST + 2] = {TN_NO_ID, TN_NO_ID}, out[MOST];
   tn_graph *body;
@@ -343,7 +343,7 @@ static tn_status run_scan(call *c, bool carries) {
   for (uint32_t k = 0; k < n + n_along; k++)
     if (c->args[k].kind != ATEN_TENSOR)
       return pt2_fail(c->s->r, TN_ERR_UNSUPPORTED, "not supported: numbers that are carried");
-  tn_status s = count_turns(c, c->args[n].value, &in[0]);
+  tn_status s = count_steps(c, c->args[n].value, &in[0]);
   if (!s) s = new_outputs(c, out);
   if (!s) s = scan_body(c, n, n_along, &body);
   if (s) return s;

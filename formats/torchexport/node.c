@@ -198,7 +198,7 @@ typedef enum view_kind {
   NO_VIEW,
   SAME,
   RESHAPED,
-  TURNED,
+  TRANSPOSED,
   PERMUTED,
   SELECTED,
   SLICED,
@@ -220,10 +220,10 @@ static const struct view_op {
                 {"aten::_unsafe_view", RESHAPED}, {"aten::flatten", RESHAPED},
                 {"aten::unflatten", RESHAPED},    {"aten::squeeze", RESHAPED},
                 {"aten::unsqueeze", RESHAPED},    {"aten::view_as", RESHAPED},
-                {"aten::transpose", TURNED},      {"aten::t", TURNED},
-                {"aten::swapaxes", TURNED},       {"aten::swapdims", TURNED},
-                {"aten::numpy_T", TURNED},        {"aten::mT", TURNED},
-                {"aten::adjoint", TURNED},        {"aten::reshape_as", RESHAPED},
+                {"aten::transpose", TRANSPOSED},  {"aten::t", TRANSPOSED},
+                {"aten::swapaxes", TRANSPOSED},   {"aten::swapdims", TRANSPOSED},
+                {"aten::numpy_T", TRANSPOSED},    {"aten::mT", TRANSPOSED},
+                {"aten::adjoint", TRANSPOSED},    {"aten::reshape_as", RESHAPED},
                 {"aten::ravel", RESHAPED},        {"aten::permute", PERMUTED},
                 {"aten::select", SELECTED},       {"aten::slice", SLICED},
                 {"aten::narrow", NARROWED},       {"aten::expand", ONE_WAY},
@@ -420,7 +420,7 @@ tn_status pt2_view_back(pt2_scope *s, const json_value *node, uint32_t output, i
       args[1] = aten_value("other", base);
       n = 2;
       break;
-    case TURNED: break;
+    case TRANSPOSED: break;
     case PERMUTED:
       if (n > 1) status = permuted_back(s, &args[1], &args[1], items);
       break;
@@ -438,8 +438,8 @@ tn_status pt2_view_back(pt2_scope *s, const json_value *node, uint32_t output, i
   }
   const aten_emitter e = pt2_emitter(s);
   return status ? status
-                : aten_emit(&e, op, kind == TURNED || kind == MOVED ? t.overload : NULL, args, n,
-                            out, 1);
+                : aten_emit(&e, op, kind == TRANSPOSED || kind == MOVED ? t.overload : NULL, args,
+                            n, out, 1);
 }
 
 /* ---- outputs ---- */

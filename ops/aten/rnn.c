@@ -90,7 +90,7 @@ static tn_status run_layer(const tn_lowering *l, const layers *r, int32_t layer,
 
 enum { MOST_STEPS = 512 };
 
-static int32_t turned(const tn_lowering *l, int32_t x) {
+static int32_t transposed(const tn_lowering *l, int32_t x) {
   static const int32_t perm[] = {1, 0};
   return tn_low_transpose(l, x, 2, perm);
 }
@@ -117,9 +117,9 @@ static void run_step(const tn_lowering *l, const layers *r, int32_t input, int32
 static int32_t run_projected(const tn_lowering *l, const layers *r, int32_t at, bool backwards,
                              int32_t x, int64_t time, int32_t *h, int32_t *c) {
   const uint32_t first = r->first + (uint32_t)(at * r->per_direction);
-  const int32_t w_input = turned(l, tn_low_in(l, first)),
-                w_hidden = turned(l, tn_low_in(l, first + 1)),
-                w_project = turned(l, tn_low_in(l, first + (r->biases ? 4 : 2)));
+  const int32_t w_input = transposed(l, tn_low_in(l, first)),
+                w_hidden = transposed(l, tn_low_in(l, first + 1)),
+                w_project = transposed(l, tn_low_in(l, first + (r->biases ? 4 : 2)));
   int32_t steps[MOST_STEPS], input = tn_low_2(l, "MatMul", x, w_input);
   if (r->biases)
     input = tn_low_2(l, "Add", input,

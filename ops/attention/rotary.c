@@ -17,9 +17,9 @@ tn_status rotary_make(const tn_call *call, rotary *out) {
     return call->host->fail(call->ctx, TN_ERR_SHAPE,
                             "X has rank 4, or rank 3 and a last dim that num_heads divides");
   }
-  const int64_t turned = attrs->rotary_embedding_dim ? attrs->rotary_embedding_dim : r.size;
-  r.half = turned / 2;
-  bool fits = turned >= 0 && turned % 2 == 0 && turned <= r.size;
+  const int64_t rotated = attrs->rotary_embedding_dim ? attrs->rotary_embedding_dim : r.size;
+  r.half = rotated / 2;
+  bool fits = rotated >= 0 && rotated % 2 == 0 && rotated <= r.size;
   for (uint32_t k = 1; fits && k <= 2; k++) {
     const tn_tensor *c = call->inputs[k];
     if (positions)

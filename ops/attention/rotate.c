@@ -136,16 +136,16 @@ static bool is_rotated(const tn_pattern *p, int32_t value, int32_t x) {
 }
 
 /* mul = x table, in either order, where rotated = rotate(x) table2 is the other summand. */
-static bool match(const tn_pattern *p, const tn_node *mul, const tn_node *turned, int32_t out[3]) {
+static bool match(const tn_pattern *p, const tn_node *mul, const tn_node *rotated, int32_t out[3]) {
   for (int k = 0; k < 4; k++) {
     int64_t steps[3];
     out[0] = mul->inputs[k & 1], out[1] = mul->inputs[!(k & 1)];
-    out[2] = turned->inputs[k >> 1];
+    out[2] = rotated->inputs[k >> 1];
     const tn_tensor *x = tn_pattern_type(p, out[0]), *c = tn_pattern_type(p, out[1]),
                     *s = tn_pattern_type(p, out[2]);
     if (x && c && s && x->rank == 4 && x->dtype == TN_F32 && c->dtype == TN_F32 &&
         s->dtype == TN_F32 && table_fits(x, c, steps) && table_fits(x, s, steps) &&
-        is_rotated(p, turned->inputs[!(k >> 1)], out[0]))
+        is_rotated(p, rotated->inputs[!(k >> 1)], out[0]))
       return true;
   }
   return false;

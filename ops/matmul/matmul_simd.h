@@ -1,9 +1,9 @@
 /* MatMul and Gemm in f32, and HalfMatMul, for AVX-512, AVX2 and NEON: the whole of matmul_avx512.c,
  * matmul_f16_avx512.c (after MATMUL_F16 is defined) and so on.
  *
- * Four ways, by shape. Tiles: B in panels, packed once at prepare if it is constant, else in the
- * first stage; items are blocks of rows and columns. Rows of A that one item meets are packed by
- * it, those that several meet in the first stage, too. Stream, one row, or fewer than 4 where B
+ * Four algorithms, by shape. Tiles: B in panels, packed once at prepare if it is constant, else in
+ * the first stage; items are blocks of rows and columns. Rows of A that one item meets are packed
+ * by it, those that several meet in the first stage, too. Stream, one row, or fewer than 4 where B
  * would have to be packed in each run: B is read once, where it lies, a block of columns per item.
  * Dots, few rows and a transposed B, or one column: rows lie in memory as the sums need them.
  * Panels, few rows and a transposed constant B that stays in a cache: packed once as for tiles.
@@ -50,11 +50,11 @@ enum {
   AS_IS_ROWS = 2 * TN_TILE_MR /* at most; for more, columns become f32 before they are met */
 };
 
-typedef enum way { TILES, STREAM, DOTS, PANELS } way;
+typedef enum algorithm { TILES, STREAM, DOTS, PANELS } algorithm;
 
 typedef struct layout { /* how one call is cut into work */
   product p;
-  way way;
+  algorithm algorithm;
   int64_t b_matrices, panels; /* distinct matrices of B, panels of each */
   int64_t row_blocks, row_step, col_blocks, col_step;
   bool shares_a;        /* A is packed in the first stage */
@@ -62,7 +62,7 @@ typedef struct layout { /* how one call is cut into work */
   int64_t block_strips; /* of a block of rows; the last may have fewer */
 } layout;
 
-static way way_of(const product *p, bool b_constant) {
+static algorithm algorithm_of(const product *p, bool b_constant) {
   if (p->n == 1 && !p->trans_a && !IS_HALF) return DOTS;
   if (p->m >= FEW_ROWS) return TILES;
   if (b_constant && !IS_HALF && p->trans_b && !p->trans_a && p->b->rank <= 2 && p->k > 0 &&
@@ -113,9 +113,9 @@ static void cut_stream(const tn_call *call, layout *l) {
   const int64_t wanted = call->n_workers > 1 ? 4 * (int64_t)call->n_workers : 1,
                 share = tn_ceil_div(tn_ceil_div(l->p.n, wanted), STREAM_LEAST) * STREAM_LEAST;
   l->row_blocks = l->p.m > 0;
-  l->col_step = l->way == DOTS ? DOT_ROWS : tn_max_i64(1, tn_min_i64(share, STREAM_COLUMNS));
-  if (l->way == PANELS) l->col_step = tn_ceil_div(l->col_step, TN_TILE_NR) * TN_TILE_NR;
-  l->col_blocks = tn_ceil_div(l->way == DOTS && l->p.n == 1 ? l->p.m : l->p.n, l->col_step);
+  l->col_step = l->algorithm == DOTS ? DOT_ROWS : tn_max_i64(1, tn_min_i64(share, STREAM_COLUMNS));
+  if (l->algorithm == PANELS) l->col_step = tn_ceil_div(l->col_step, TN_TILE_NR) * TN_TILE_NR;
+  l->col_blocks = tn_ceil_div(l->algorithm == DOTS && l->p.n == 1 ? l->p.m : l->p.n, l->col_step);
 }
 
 /* b_constant: there is a state for its panels, or can be. */
@@ -129,11 +129,11 @@ static tn_status layout_make(const tn_call *call, product_kind kind, bool b_cons
     p->batch = 1;
     p->rank = 0;
   }
-  l.way = way_of(p, b_constant);
+  l.algorithm = algorithm_of(p, b_constant);
   l.b_matrices = p->k > 0 && p->n > 0 ? tn_elements(p->b) / (p->k * p->n) : 0;
   l.a_matrices = p->k > 0 && p->m > 0 ? tn_elements(p->a) / (p->k * p->m) : 0;
   l.panels = tn_ceil_div(p->n, TN_TILE_NR);
-  if (l.way == TILES)
+  if (l.algorithm == TILES)
     cut_tiles(call, &l);
   else
     cut_stream(call, &l);
@@ -145,7 +145,9 @@ static tn_status layout_make(const tn_call *call, product_kind kind, bool b_cons
 static int64_t strips_of(const layout *l) { return l->row_blocks * l->block_strips; }
 
 /* Each item makes f32 of the columns that it works on. */
-static bool widens(const layout *l) { return IS_HALF && l->way == TILES && l->p.m > AS_IS_ROWS; }
+static bool widens(const layout *l) {
+  return IS_HALF && l->algorithm == TILES && l->p.m > AS_IS_ROWS;
+}
 
 static uint64_t panel_bytes(const layout *l) {
   return (uint64_t)(l->b_matrices * l->panels * TN_TILE_NR * l->p.k) * sizeof(weight);
@@ -165,7 +167,7 @@ static uint64_t strip_bytes(const layout *l) {
 
 /* Items of the first stage: panels to be packed unless B is constant, then strips. */
 static int64_t packed_panels(const layout *l, bool b_constant) {
-  return l->way == TILES && !b_constant ? l->b_matrices * l->panels : 0;
+  return l->algorithm == TILES && !b_constant ? l->b_matrices * l->panels : 0;
 }
 static int64_t packed_strips(const layout *l) {
   return l->shares_a ? l->a_matrices * strips_of(l) : 0;
@@ -185,7 +187,7 @@ static tn_status plan(const tn_call *call, product_kind kind, tn_kernel_plan *ou
   if (s) return s;
   const product *p = &l.p;
   uint32_t last = 0;
-  if (l.way == TILES) {
+  if (l.algorithm == TILES) {
     const int64_t panels = packed_panels(&l, call->inputs[1]->data != NULL),
                   strips = packed_strips(&l);
     out->worker_scratch_bytes = (uint64_t)room_of(&l) * sizeof(float);
@@ -195,7 +197,7 @@ static tn_status plan(const tn_call *call, product_kind kind, tn_kernel_plan *ou
     out->grain[0] = tn_grain(20000, (double)p->k * TN_TILE_MR);
     last = panels + strips > 0;
   }
-  if (l.way == PANELS) out->state_bytes = panel_bytes(&l);
+  if (l.algorithm == PANELS) out->state_bytes = panel_bytes(&l);
   out->n_stages = last + 1;
   out->items[last] = p->batch * l.row_blocks * l.col_blocks;
   const double item_ns = cost_ns(&l) / (double)tn_max_i64(1, out->items[last]);
@@ -567,11 +569,11 @@ static tn_status run(const tn_call *call, product_kind kind, uint32_t stage, int
       pack_panel(&l, item, packed_b);
     else if (packs)
       share_strip(&l, item - panels, packed_a);
-    else if (l.way == STREAM)
+    else if (l.algorithm == STREAM)
       stream_item(call, &l, item);
-    else if (l.way == DOTS)
+    else if (l.algorithm == DOTS)
       dots_item(call, &l, item);
-    else if (l.way == PANELS)
+    else if (l.algorithm == PANELS)
       panels_item(call, &l, item);
     else
       tiles_item(call, &l, item, packed_b, packed_a, room);

@@ -27,7 +27,7 @@ tn_status fixed_lstm_make(const tn_call *call, fixed_lstm *out) {
                             "zero points, multipliers, shifts, bits or the clip are out of range");
   bool fits = x->rank == 3 && r->rank == 2;
   if (fits) {
-    p.turns = x->shape[0], p.batch = x->shape[1], p.width = x->shape[2], p.units = r->shape[1];
+    p.steps = x->shape[0], p.batch = x->shape[1], p.width = x->shape[2], p.units = r->shape[1];
     const int64_t rows = r->shape[0];
     fits = rows % FLSTM_GATES == 0 && rows / FLSTM_GATES == p.units &&
            has_shape(in[FLSTM_W], 2, rows, p.width) && has_shape(in[FLSTM_BIAS], 1, rows, 0) &&
@@ -47,7 +47,7 @@ tn_status fixed_lstm_infer(const tn_call *call) {
   fixed_lstm p;
   const tn_status s = fixed_lstm_make(call, &p);
   if (s) return s;
-  const int64_t y[] = {p.turns, p.batch, p.units};
+  const int64_t y[] = {p.steps, p.batch, p.units};
   tn_infer_shape(call, 0, TN_I8, 3, y);
   tn_infer_shape(call, 1, TN_I8, 2, y + 1);
   tn_infer_shape(call, 2, TN_I16, 2, y + 1);
@@ -58,7 +58,7 @@ tn_status fixed_lstm_flops(const tn_call *call, double *out_flops) {
   fixed_lstm p;
   const tn_status s = fixed_lstm_make(call, &p);
   if (!s)
-    *out_flops = 2.0 * FLSTM_GATES * (double)(p.turns * p.batch) * (double)p.units *
+    *out_flops = 2.0 * FLSTM_GATES * (double)(p.steps * p.batch) * (double)p.units *
                  (double)(p.width + p.units);
   return s;
 }
@@ -80,9 +80,9 @@ static int64_t scaled_sum(const fixed_lstm *p, int64_t sum, int which) {
 }
 
 /* The sum of a gate for unit u of image b, of 16 bits. h: codes of the state. */
-static int64_t gate_sum(const tn_call *call, const fixed_lstm *p, int64_t turn, int64_t b, int gate,
+static int64_t gate_sum(const tn_call *call, const fixed_lstm *p, int64_t step, int64_t b, int gate,
                         int64_t u, const int8_t *h) {
-  const int64_t row = gate * p->units + u, x = (turn * p->batch + b) * p->width;
+  const int64_t row = gate * p->units + u, x = (step * p->batch + b) * p->width;
   int64_t of_x = at(call, FLSTM_BIAS, row), of_h = 0;
   for (int64_t k = 0; k < p->width; k++)
     of_x += (at(call, FLSTM_X, x + k) - p->a->x_zero) * at(call, FLSTM_W, row * p->width + k);
@@ -93,13 +93,13 @@ static int64_t gate_sum(const tn_call *call, const fixed_lstm *p, int64_t turn, 
 }
 
 /* Unit u of image b: its cell moves on; answers the code of the state. */
-static int8_t unit_turn(const tn_call *call, const fixed_lstm *p, int64_t turn, int64_t b,
+static int8_t unit_step(const tn_call *call, const fixed_lstm *p, int64_t step, int64_t b,
                         int64_t u, const int8_t *h, int16_t *cell) {
   const tn_fixed_lstm_attrs *a = p->a;
   int64_t gates[FLSTM_GATES];
   for (int g = 0; g < FLSTM_GATES; g++)
     gates[g] = of_code(call, g == FLSTM_CELL ? FLSTM_TANH : FLSTM_SIGMOID,
-                       gate_sum(call, p, turn, b, g, u, h));
+                       gate_sum(call, p, step, b, g, u, h));
   int64_t c = fixed_halves_away(gates[FLSTM_FORGET] * *cell, 15) +
               fixed_halves_away(gates[FLSTM_IN] * gates[FLSTM_CELL], 30 - a->cell_bits);
   c = in_16_bits(c);
@@ -117,12 +117,12 @@ tn_status fixed_lstm_reference(const tn_call *call) {
   int16_t *c = call->outputs[2]->data;
   for (int64_t k = 0; k < p.batch * p.units; k++)
     h[k] = (int8_t)at(call, FLSTM_H, k), c[k] = (int16_t)at(call, FLSTM_C, k);
-  for (int64_t k = 0; k < p.turns; k++) {
-    const int64_t turn = p.a->reverse ? p.turns - 1 - k : k;
+  for (int64_t k = 0; k < p.steps; k++) {
+    const int64_t step = p.a->reverse ? p.steps - 1 - k : k;
     for (int64_t n = 0; n < p.batch * p.units; n++)
-      y[turn * p.batch * p.units + n] =
-          unit_turn(call, &p, turn, n / p.units, n % p.units, h + n / p.units * p.units, c + n);
-    memcpy(h, y + turn * p.batch * p.units, (size_t)(p.batch * p.units));
+      y[step * p.batch * p.units + n] =
+          unit_step(call, &p, step, n / p.units, n % p.units, h + n / p.units * p.units, c + n);
+    memcpy(h, y + step * p.batch * p.units, (size_t)(p.batch * p.units));
   }
   return TN_OK;
 }

@@ -25,7 +25,7 @@ enum { FLSTM_OF_X = 0, FLSTM_OF_H = 4, FLSTM_OF_Y = 8, FLSTM_SCALES };
 
 typedef struct fixed_lstm {
   const tn_fixed_lstm_attrs *a;
-  int64_t turns, batch, width, units;
+  int64_t steps, batch, width, units;
 } fixed_lstm;
 
 tn_status fixed_lstm_make(const tn_call *call, fixed_lstm *out);

@@ -13,9 +13,9 @@ tn_status fixed_lstm_plan(const tn_call *call, tn_kernel_plan *out) {
   out->in_place[1] = FLSTM_H;
   out->in_place[2] = FLSTM_C;
   const double sums = FLSTM_GATES * (double)p.units,
-               turn = sums * ((double)(p.width + p.units) / 16 + 8);
-  out->cost_ns = (double)(p.turns * p.batch) * turn + 200;
-  out->grain[0] = tn_grain(TN_THREAD_NS, (double)p.turns * turn);
+               step = sums * ((double)(p.width + p.units) / 16 + 8);
+  out->cost_ns = (double)(p.steps * p.batch) * step + 200;
+  out->grain[0] = tn_grain(TN_THREAD_NS, (double)p.steps * step);
   return TN_OK;
 }
 

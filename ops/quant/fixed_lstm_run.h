@@ -20,8 +20,8 @@ static void gate_sums(const fixed_lstm *p, const int8_t *x, int64_t zero, const 
 
 static int32_t in_16_bits(int64_t v) { return (int32_t)fixed_clamp(v, INT16_MIN, INT16_MAX); }
 
-/* Cells and outputs of a turn, from the sums of its gates. */
-static void units_turn(const tn_call *call, const fixed_lstm *p, const int32_t *v, int16_t *c,
+/* Cells and outputs of a step, from the sums of its gates. */
+static void units_step(const tn_call *call, const fixed_lstm *p, const int32_t *v, int16_t *c,
                        int8_t *y) {
   const int16_t *sigmoid = call->inputs[FLSTM_SIGMOID]->data,
                 *tanh = call->inputs[FLSTM_TANH]->data,
@@ -53,12 +53,12 @@ static void sequence_run(const tn_call *call, const fixed_lstm *p, int64_t b, in
   int16_t *c = (int16_t *)call->outputs[2]->data + b * n;
   memmove(h, (const int8_t *)call->inputs[FLSTM_H]->data + b * n, (size_t)n);
   memmove(c, (const int16_t *)call->inputs[FLSTM_C]->data + b * n, (size_t)n * sizeof *c);
-  for (int64_t k = 0; k < p->turns; k++) {
-    const int64_t row = (p->a->reverse ? p->turns - 1 - k : k) * p->batch + b;
+  for (int64_t k = 0; k < p->steps; k++) {
+    const int64_t row = (p->a->reverse ? p->steps - 1 - k : k) * p->batch + b;
     gate_sums(p, x + row * p->width, p->a->x_zero, w, p->width, bias, FLSTM_OF_X, v);
     gate_sums(p, h, p->a->h_zero, r, n, NULL, FLSTM_OF_H, v + all);
     for (int64_t j = 0; j < all; j++) v[j] = in_16_bits((int64_t)in_16_bits(v[j]) + v[all + j]);
-    units_turn(call, p, v, c, h);
+    units_step(call, p, v, c, h);
     memcpy(y + row * n, h, (size_t)n);
   }
 }

@@ -211,7 +211,7 @@ static inline void copy_strips(const tn_block *b, uint8_t *dst, const uint8_t *s
 }
 
 /* The same where the lines of a strip fall on the same places of the cache and drive each other
- * out: a square of lines is read whole, each line once, and turned from there. */
+ * out: a square of lines is read whole, each line once, and transposed from there. */
 static inline void copy_squares(const tn_block *b, uint8_t *dst, const uint8_t *src, int64_t side,
                                 tile_fn tile, int64_t rows, int64_t cols) {
   uint8_t square[LINE * LINE];
@@ -288,13 +288,13 @@ static void copy_tiny(const tn_block *b, uint8_t *dst, const uint8_t *src) {
   }
 }
 
-void tn_block_copy(const tn_block *b, tn_turn_fn turn, uint8_t *dst, const uint8_t *src) {
+void tn_block_copy(const tn_block *b, tn_transpose_fn transpose, uint8_t *dst, const uint8_t *src) {
   if (b->kind == LOOP_RUN)
     copy_runs(b, dst, src);
   else if (b->kind == LOOP_TINY)
     copy_tiny(b, dst, src);
-  else if (b->kind == LOOP_PLANE && turn)
-    turn(b, dst, src);
+  else if (b->kind == LOOP_PLANE && transpose)
+    transpose(b, dst, src);
   else if (b->kind == LOOP_PLANE)
     copy_plane(b, dst, src);
   else

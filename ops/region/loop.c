@@ -187,17 +187,17 @@ int64_t tn_loop_bytes(const tn_loop *loop) {
   return bytes;
 }
 
-bool tn_loop_turns_fast(const tn_loop *loop) {
+bool tn_loop_transposes_fast(const tn_loop *loop) {
   const tn_axis *row = &loop->row, *col = &loop->col;
   if (loop->kind != LOOP_PLANE || loop->unit > 4) return false;
   return loop->unit == 4 || interleaves(col->size, row->size, row->src, loop->unit) ||
          interleaves(row->size, col->size, col->dst, loop->unit);
 }
 
-double tn_loop_cost_ns(int64_t bytes, bool turns) {
+double tn_loop_cost_ns(int64_t bytes, bool transposes) {
   const int64_t cache_bytes = 512 << 10;
   double near = (double)tn_min_i64(bytes, cache_bytes), far = (double)bytes - near;
-  return 150 + near / (turns ? 15 : 25) + far / (turns ? 5 : 6);
+  return 150 + near / (transposes ? 15 : 25) + far / (transposes ? 5 : 6);
 }
 
 /* Where a walk over the pieces stands: chunk of the row, chunk of the column, then the outer dims.
@@ -246,7 +246,7 @@ static int64_t laps(const tn_loop *loop, const walk *w, int64_t most) {
   return last >= 0 && whole ? tn_min_i64(most, loop->outer[last].size - w->at[last]) : 1;
 }
 
-void tn_loop_run(const tn_loop *loop, tn_turn_fn turn, uint8_t *dst, const uint8_t *src,
+void tn_loop_run(const tn_loop *loop, tn_transpose_fn transpose, uint8_t *dst, const uint8_t *src,
                  int64_t begin, int64_t end) {
   tn_block b = {loop->row, loop->col, loop->unit, loop->kind, loop->n_near, loop->near};
   walk w;
@@ -258,13 +258,13 @@ void tn_loop_run(const tn_loop *loop, tn_turn_fn turn, uint8_t *dst, const uint8
     uint8_t *to = dst + w.dst + w.row * loop->row.dst + w.col * loop->col.dst;
     const uint8_t *from = src + w.src + w.row * loop->row.src + w.col * loop->col.src;
     n = laps(loop, &w, end - piece);
-    tn_block_copy(&b, turn, to, from);
+    tn_block_copy(&b, transpose, to, from);
     for (int64_t k = 1; k < n; k++) {
       const tn_axis *lap = &loop->outer[loop->rank - 1];
       w.at[loop->rank - 1]++;
       w.dst += lap->dst;
       w.src += lap->src;
-      tn_block_copy(&b, turn, to += lap->dst, from += lap->src);
+      tn_block_copy(&b, transpose, to += lap->dst, from += lap->src);
     }
     walk_on(loop, &w);
   }

@@ -46,9 +46,9 @@ void tn_loop_init(tn_loop *loop, int64_t element_bytes, int32_t rank, const int6
 /* Bytes that the loop writes. */
 int64_t tn_loop_bytes(const tn_loop *loop);
 
-/* Nanoseconds that one thread takes to move so many bytes; turns: across lines. What fits in a
+/* Nanoseconds that one thread takes to move so many bytes; transposes: across lines. What fits in a
  * core's cache moves several times as fast as what does not. */
-double tn_loop_cost_ns(int64_t bytes, bool turns);
+double tn_loop_cost_ns(int64_t bytes, bool transposes);
 
 typedef struct tn_block {
   tn_axis row, col;
@@ -59,18 +59,18 @@ typedef struct tn_block {
 } tn_block;
 
 /* Transposes a block that is LOOP_PLANE. */
-typedef void (*tn_turn_fn)(const tn_block *b, uint8_t *dst, const uint8_t *src);
+typedef void (*tn_transpose_fn)(const tn_block *b, uint8_t *dst, const uint8_t *src);
 
-/* Whether the loop is one that a tn_turn_fn does faster than the portable code. */
-bool tn_loop_turns_fast(const tn_loop *loop);
+/* Whether the loop is one that a tn_transpose_fn does faster than the portable code. */
+bool tn_loop_transposes_fast(const tn_loop *loop);
 
-/* Does pieces [begin, end) of this loop, counted from 0. turn NULL: portable. */
-void tn_loop_run(const tn_loop *loop, tn_turn_fn turn, uint8_t *dst, const uint8_t *src,
+/* Does pieces [begin, end) of this loop, counted from 0. transpose NULL: portable. */
+void tn_loop_run(const tn_loop *loop, tn_transpose_fn transpose, uint8_t *dst, const uint8_t *src,
                  int64_t begin, int64_t end);
 
 /* copy_c.c: the inner loops. */
-void tn_block_copy(const tn_block *b, tn_turn_fn turn, uint8_t *dst, const uint8_t *src);
-/* What a turn left of a plane: all but the first rows of the first cols. */
+void tn_block_copy(const tn_block *b, tn_transpose_fn transpose, uint8_t *dst, const uint8_t *src);
+/* What a transpose left of a plane: all but the first rows of the first cols. */
 void tn_block_rest(const tn_block *b, uint8_t *dst, const uint8_t *src, int64_t rows, int64_t cols);
 
 #endif

@@ -42,16 +42,16 @@ tn_status region_plan(const tn_call *call, tn_kernel_plan *out) {
   return loop_table_plan(call, build, out);
 }
 
-const char *region_turn_refuse(const tn_call *call) {
+const char *region_transpose_refuse(const tn_call *call) {
   loop_builder b = {.loops = NULL};
   if (!region_is_odd(call->outputs[0]->dtype)) build(call, &b);
-  return b.count.turns_fast ? NULL : "transposes nothing that vectors speed up";
+  return b.count.transposes_fast ? NULL : "transposes nothing that vectors speed up";
 }
 
-tn_status region_run(const tn_call *call, tn_turn_fn turn, uint32_t stage, int64_t begin,
+tn_status region_run(const tn_call *call, tn_transpose_fn transpose, uint32_t stage, int64_t begin,
                      int64_t end) {
   if (region_is_odd(call->outputs[0]->dtype)) return region_odd(call);
-  return loop_table_run(call, build, turn, stage, begin, end);
+  return loop_table_run(call, build, transpose, stage, begin, end);
 }
 
 tn_status region_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,

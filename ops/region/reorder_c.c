@@ -97,12 +97,12 @@ const char *reorder_refuse(const tn_call *call) {
   return call->outputs[0]->dtype == TN_STRING ? "strings have plain layout only" : NULL;
 }
 
-const char *reorder_turn_refuse(const tn_call *call) {
+const char *reorder_transpose_refuse(const tn_call *call) {
   reorder r;
   if (call->outputs[0]->dtype == TN_STRING) return "strings have plain layout only";
   build(call, &r);
   for (int32_t k = 0; k < r.n_loops; k++)
-    if (tn_loop_turns_fast(&r.loops[k])) return NULL;
+    if (tn_loop_transposes_fast(&r.loops[k])) return NULL;
   return "transposes nothing that vectors speed up";
 }
 
@@ -117,7 +117,7 @@ tn_status reorder_plan(const tn_call *call, tn_kernel_plan *out) {
   return TN_OK;
 }
 
-tn_status reorder_run(const tn_call *call, tn_turn_fn turn, int64_t begin, int64_t end) {
+tn_status reorder_run(const tn_call *call, tn_transpose_fn transpose, int64_t begin, int64_t end) {
   static const uint8_t zeros[16] = {0};
   reorder r;
   build(call, &r);
@@ -125,7 +125,7 @@ tn_status reorder_run(const tn_call *call, tn_turn_fn turn, int64_t begin, int64
     int64_t before = r.loops[k].first_piece, first = tn_max_i64(begin, before),
             last = tn_min_i64(end, before + r.loops[k].n_pieces);
     if (first < last)
-      tn_loop_run(&r.loops[k], turn, call->outputs[0]->data,
+      tn_loop_run(&r.loops[k], transpose, call->outputs[0]->data,
                   r.is_pad[k] ? zeros : call->inputs[0]->data, first - before, last - before);
   }
   return TN_OK;

@@ -17,8 +17,8 @@ typedef struct loop_count {
   /* Stage 2 may go by steps of the slowest dim, in which all loops write near each other: how many,
    * and how far apart; 0: the loops differ there. */
   int64_t rounds, round_dst;
-  bool turns;      /* some loop transposes */
-  bool turns_fast; /* some loop is one for a tn_turn_fn */
+  bool transposes;      /* some loop transposes */
+  bool transposes_fast; /* some loop is one for a tn_transpose_fn */
 } loop_count;
 
 typedef struct loop_builder {
@@ -33,7 +33,7 @@ void loop_add(loop_builder *b, tn_loop *loop, int32_t input);
 void loop_end_fill(loop_builder *b);
 
 tn_status loop_table_plan(const tn_call *call, loop_build_fn build, tn_kernel_plan *out);
-tn_status loop_table_run(const tn_call *call, loop_build_fn build, tn_turn_fn turn, uint32_t stage,
-                         int64_t begin, int64_t end);
+tn_status loop_table_run(const tn_call *call, loop_build_fn build, tn_transpose_fn transpose,
+                         uint32_t stage, int64_t begin, int64_t end);
 
 #endif

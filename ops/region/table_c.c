@@ -29,8 +29,8 @@ void loop_add(loop_builder *b, tn_loop *loop, int32_t input) {
   loop->first_piece = b->count.pieces;
   b->count.pieces += loop->n_pieces;
   b->count.bytes += tn_loop_bytes(loop);
-  b->count.turns = b->count.turns || loop->kind != LOOP_RUN;
-  b->count.turns_fast = b->count.turns_fast || tn_loop_turns_fast(loop);
+  b->count.transposes = b->count.transposes || loop->kind != LOOP_RUN;
+  b->count.transposes_fast = b->count.transposes_fast || tn_loop_transposes_fast(loop);
   if (b->loops) b->loops[b->count.n] = *loop;
   b->count.n++;
 }
@@ -50,33 +50,33 @@ tn_status loop_table_plan(const tn_call *call, loop_build_fn build, tn_kernel_pl
   if (b.count.bytes > 0)
     out->grain[STAGE_COPY] = tn_max_i64(
         1, (int64_t)((double)GRAIN_BYTES * (double)out->items[STAGE_COPY] / (double)b.count.bytes));
-  out->cost_ns = tn_loop_cost_ns(b.count.bytes, b.count.turns);
+  out->cost_ns = tn_loop_cost_ns(b.count.bytes, b.count.transposes);
   return TN_OK;
 }
 
-static void run_loop(const tn_call *call, const tn_loop *loop, tn_turn_fn turn, int64_t begin,
-                     int64_t end) {
+static void run_loop(const tn_call *call, const tn_loop *loop, tn_transpose_fn transpose,
+                     int64_t begin, int64_t end) {
   static const uint8_t zeros[16] = {0};
   const uint8_t *src = zeros;
   if (loop->input >= 0)
     src = call->inputs[loop->input]->data;
   else if (loop->input == FROM_FILL && call->region_fill >= 0)
     src = call->inputs[call->region_fill]->data;
-  tn_loop_run(loop, turn, call->outputs[0]->data, src, begin, end);
+  tn_loop_run(loop, transpose, call->outputs[0]->data, src, begin, end);
 }
 
 /* What the loops write of rounds begin .. end-1 is near. */
-static void run_rounds(const tn_call *call, const loop_table *table, tn_turn_fn turn, int64_t begin,
-                       int64_t end) {
+static void run_rounds(const tn_call *call, const loop_table *table, tn_transpose_fn transpose,
+                       int64_t begin, int64_t end) {
   for (int64_t r = begin; r < end; r++)
     for (int64_t k = table->count.n_fill; k < table->count.n; k++) {
       const int64_t each = table->loops[k].n_pieces / table->count.rounds;
-      run_loop(call, &table->loops[k], turn, r * each, (r + 1) * each);
+      run_loop(call, &table->loops[k], transpose, r * each, (r + 1) * each);
     }
 }
 
-tn_status loop_table_run(const tn_call *call, loop_build_fn build, tn_turn_fn turn, uint32_t stage,
-                         int64_t begin, int64_t end) {
+tn_status loop_table_run(const tn_call *call, loop_build_fn build, tn_transpose_fn transpose,
+                         uint32_t stage, int64_t begin, int64_t end) {
   loop_table *table = call->scratch;
   if (stage == STAGE_BUILD) {
     loop_builder b = {.loops = table->loops};
@@ -86,11 +86,11 @@ tn_status loop_table_run(const tn_call *call, loop_build_fn build, tn_turn_fn tu
   }
   if (stage == STAGE_FILL) {
     for (int64_t k = 0; k < table->count.n_fill; k++)
-      run_loop(call, &table->loops[k], turn, 0, table->loops[k].n_pieces);
+      run_loop(call, &table->loops[k], transpose, 0, table->loops[k].n_pieces);
     return TN_OK;
   }
   if (goes_round(&table->count)) {
-    run_rounds(call, table, turn, begin, end);
+    run_rounds(call, table, transpose, begin, end);
     return TN_OK;
   }
   for (int64_t k = table->count.n_fill; k < table->count.n; k++) {
@@ -98,7 +98,7 @@ tn_status loop_table_run(const tn_call *call, loop_build_fn build, tn_turn_fn tu
     int64_t first = tn_max_i64(begin, loop->first_piece),
             last = tn_min_i64(end, loop->first_piece + loop->n_pieces);
     if (first < last)
-      run_loop(call, loop, turn, first - loop->first_piece, last - loop->first_piece);
+      run_loop(call, loop, transpose, first - loop->first_piece, last - loop->first_piece);
   }
   return TN_OK;
 }

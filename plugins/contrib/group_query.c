@@ -58,7 +58,7 @@ static tn_status make_rotary(const tn_call *call, grouped *g) {
     return fail(call, TN_ERR_SHAPE, "cos_cache and sin_cache are [positions, at most half a head]");
   if (positions && tn_elements(positions) != g->batch * g->n_q)
     return fail(call, TN_ERR_SHAPE, "position_ids is not [batch, queries]");
-  g->turned = 2 * cosines->shape[1];
+  g->rotated = 2 * cosines->shape[1];
   return TN_OK;
 }
 
@@ -145,11 +145,11 @@ tn_status grouped_table_row(const tn_call *call, const grouped *g, int64_t b, in
 
 /* ---- reference ---- */
 
-static double turned_element(const tn_call *call, const grouped *g, int which, int64_t b, int64_t h,
-                             int64_t i, int64_t row, int64_t c) {
+static double rotated_element(const tn_call *call, const grouped *g, int which, int64_t b,
+                              int64_t h, int64_t i, int64_t row, int64_t c) {
   const tn_tensor *t = new_tensor(call, g, which);
-  const int64_t at = new_row(g, which, b, h, i), half = g->turned / 2;
-  if (which == 2 || c >= g->turned) return load(t, at + c);
+  const int64_t at = new_row(g, which, b, h, i), half = g->rotated / 2;
+  if (which == 2 || c >= g->rotated) return load(t, at + c);
   const int64_t pair = g->interleaved ? c / 2 : c % half;
   const bool second = g->interleaved ? c % 2 : c >= half;
   const int64_t other = c + (second ? -1 : 1) * (g->interleaved ? 1 : half);
@@ -164,12 +164,12 @@ static tn_status reference_cache(const tn_call *call, const grouped *g) {
     int64_t before, row = 0;
     tn_status s = grouped_before(call, g, b, &before);
     const bool is_new = j >= before && j < before + g->n_q;
-    if (!s && is_new && g->turned) s = grouped_table_row(call, g, b, before, j - before, &row);
+    if (!s && is_new && g->rotated) s = grouped_table_row(call, g, b, before, j - before, &row);
     if (s) return s;
     for (int64_t c = 0; c < g->size; c++) {
       double value = 0;
       if (is_new)
-        value = turned_element(call, g, which, b, head % g->kv_heads, j - before, row, c);
+        value = rotated_element(call, g, which, b, head % g->kv_heads, j - before, row, c);
       else if (j < g->past)
         value = load(call->inputs[which == 1 ? PAST_KEY : PAST_VALUE],
                      (head * g->past + j) * g->size + c);
@@ -184,7 +184,7 @@ static double reference_score(const tn_call *call, const grouped *g, int64_t b, 
   const int64_t kv = b * g->kv_heads + h / (g->heads / g->kv_heads);
   double sum = 0;
   for (int64_t c = 0; c < g->size; c++)
-    sum += turned_element(call, g, 0, b, h, i, row, c) *
+    sum += rotated_element(call, g, 0, b, h, i, row, c) *
            load(call->outputs[1], (kv * g->present + j) * g->size + c);
   sum *= g->scale;
   if (g->softcap > 0) sum = g->softcap * tanh(sum / g->softcap);
@@ -226,7 +226,7 @@ tn_status group_query_attention_reference(const tn_call *call) {
     const int64_t h = k % g.heads, i = k / g.heads % g.n_q, b = k / g.heads / g.n_q;
     int64_t before, row = 0;
     s = grouped_before(call, &g, b, &before);
-    if (!s && g.turned) s = grouped_table_row(call, &g, b, before, i, &row);
+    if (!s && g.rotated) s = grouped_table_row(call, &g, b, before, i, &row);
     for (int64_t first = 0; !s && first < g.size; first += COLUMNS)
       reference_columns(call, &g, b, h, i, before, row, first);
   }

@@ -22,9 +22,10 @@ enum {
 
 typedef struct grouped {
   int64_t batch, n_q, heads, kv_heads, size, past, total,
-      present;            /* present: rows of the cache that comes out */
-  int64_t turned, window; /* turned: elements of a head; window: keys that a query sees; -1: all */
-  int64_t q_row, kv_row;  /* elements of a row of queries; of keys or values */
+      present; /* present: rows of the cache that comes out */
+  int64_t rotated,
+      window;            /* rotated: elements of a head; window: keys that a query sees; -1: all */
+  int64_t q_row, kv_row; /* elements of a row of queries; of keys or values */
   double scale, softcap;
   bool packed, interleaved, sinking; /* sinking: weights need not add up to 1, see sink_of */
 } grouped;

@@ -60,14 +60,14 @@ static tn_status plan_rows(const tn_call *call, tn_kernel_plan *out) {
   return TN_OK;
 }
 
-/* y = head h of new row i, turned by the angles of its place. room: 2 * size. */
-static tn_status turn(const tn_call *call, const grouped *g, int which, int64_t b, int64_t h,
-                      int64_t i, int64_t before, float *y, float *room) {
+/* y = head h of new row i, rotated by the angles of its place. room: 2 * size. */
+static tn_status rotate(const tn_call *call, const grouped *g, int which, int64_t b, int64_t h,
+                        int64_t i, int64_t before, float *y, float *room) {
   const tn_tensor *t = new_tensor(call, g, which);
   const float *x = tn_load_block_f32(t->dtype, t->data, new_row(g, which, b, h, i), g->size, room);
   memcpy(y, x, (size_t)g->size * sizeof *x);
-  if (!g->turned || which == 2) return TN_OK;
-  const int64_t half = g->turned / 2, step = g->interleaved ? 2 : 1,
+  if (!g->rotated || which == 2) return TN_OK;
+  const int64_t half = g->rotated / 2, step = g->interleaved ? 2 : 1,
                 other = g->interleaved ? 1 : half;
   const tn_tensor *cosines = call->inputs[COSINES], *sines = call->inputs[SINES];
   int64_t row;
@@ -116,7 +116,7 @@ static tn_status write_cache(const tn_call *call, const rows_of *w, int64_t head
     for (int64_t i = 0; i < g->n_q && !s; i++) {
       const int64_t at = (begin + before + i) * g->size;
       float *y = to->dtype == TN_F32 ? (float *)to->data + at : room + 2 * g->size;
-      s = turn(call, g, which, b, head % g->kv_heads, i, before, y, room);
+      s = rotate(call, g, which, b, head % g->kv_heads, i, before, y, room);
       if (!s) tn_store_block_f32(to->dtype, to->data, at, g->size, y);
     }
     const int64_t used = tn_max_i64(end, g->past);
@@ -167,7 +167,7 @@ static tn_status begin_rows(const tn_call *call, const rows_of *w, flash_block *
   for (int64_t r = 0; r < b->n; r++) {
     const int64_t i = (first + r) / w->group, h = kv * w->group + (first + r) % w->group;
     float *q = b->q + r * g->size;
-    const tn_status s = turn(call, g, 0, batch, h, i, before, q, room);
+    const tn_status s = rotate(call, g, 0, batch, h, i, before, q, room);
     if (s) return s;
     for (int64_t c = 0; c < g->size; c++) q[c] *= (float)g->scale;
     b->end[r] = before + i + 1;

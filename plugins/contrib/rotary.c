@@ -5,7 +5,7 @@
 enum { X, POSITIONS, COSINES, SINES };
 
 typedef struct rotary {
-  int64_t batch, n, heads, size, turned;
+  int64_t batch, n, heads, size, rotated;
   bool heads_first;
 } rotary;
 
@@ -28,8 +28,8 @@ static tn_status make(const tn_call *call, rotary *out) {
   } else {
     fits = false;
   }
-  r.turned = a->rotary_embedding_dim > 0 ? a->rotary_embedding_dim : r.size;
-  fits = fits && r.turned <= r.size && 2 * cosines->shape[1] == r.turned;
+  r.rotated = a->rotary_embedding_dim > 0 ? a->rotary_embedding_dim : r.size;
+  fits = fits && r.rotated <= r.size && 2 * cosines->shape[1] == r.rotated;
   fits = fits &&
          (tn_elements(positions) == 1 ||
           (positions->rank == 2 && positions->shape[0] == r.batch && positions->shape[1] == r.n));
@@ -70,7 +70,7 @@ tn_status rotary_embedding_lower(const tn_call *call, tn_graph *graph, int32_t n
                              positions};
   const tn_attr attrs[3] = {tn_attr_int("interleaved", a->interleaved),
                             tn_attr_int("num_heads", r.heads),
-                            tn_attr_int("rotary_embedding_dim", r.turned)};
+                            tn_attr_int("rotary_embedding_dim", r.rotated)};
   int32_t y;
   build_node(&b, "RotaryEmbedding", inputs, 4, attrs, 3, &y, 1);
   return build_end(&b, &y, 1);
@@ -83,7 +83,7 @@ tn_status rotary_embedding_reference(const tn_call *call) {
   tn_status s = make(call, &r);
   if (s) return s;
   for (int64_t k = 0; k < tn_elements(x); k++) {
-    const int64_t c = k % r.size, row = k / r.size, half = r.turned / 2;
+    const int64_t c = k % r.size, row = k / r.size, half = r.rotated / 2;
     const int64_t item = r.heads_first ? row / r.n / r.heads * r.n + row % r.n : row / r.heads;
     const double place = tn_elements(positions) == 1 ? load(positions, 0) + (double)(item % r.n)
                                                      : load(positions, item);
@@ -95,7 +95,7 @@ tn_status rotary_embedding_reference(const tn_call *call) {
     const bool second = interleaved ? c % 2 : c >= half;
     const int64_t other = k + (second ? -1 : 1) * (interleaved ? 1 : half);
     double value = load(x, k);
-    if (c < r.turned)
+    if (c < r.rotated)
       value = value * load(call->inputs[COSINES], at) +
               (second ? 1 : -1) * load(x, other) * load(call->inputs[SINES], at);
     store(call->outputs[0], k, value);

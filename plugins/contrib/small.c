@@ -161,7 +161,7 @@ tn_status c_dist_reference(const tn_call *call) {
 tn_status c_dist_plan(const tn_call *call, tn_kernel_plan *out) {
   const double row = (double)tn_elements(call->inputs[1]) + (double)call->inputs[1]->shape[0];
   out->items[0] = call->inputs[0]->shape[0];
-  out->grain[0] = tn_max_i64(tn_grain(20000, row), 64); /* they share what is turned */
+  out->grain[0] = tn_max_i64(tn_grain(20000, row), 64); /* they share what is transposed */
   out->worker_scratch_bytes = (uint64_t)call->inputs[1]->shape[1] * C_DIST_LANES * sizeof(float);
   out->cost_ns = (double)out->items[0] * row * 0.5 + 300;
   return TN_OK;

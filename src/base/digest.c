@@ -8,7 +8,7 @@
 
 enum { LANES = 8, BLOCK = LANES * 8 };
 
-static uint64_t turn(uint64_t lane, uint64_t word) {
+static uint64_t mix(uint64_t lane, uint64_t word) {
   lane ^= word;
   return (lane << 29 | lane >> 35) * UINT64_C(0x9E3779B97F4A7C15);
 }
@@ -30,10 +30,10 @@ static void take_blocks(uint64_t *lanes, const uint8_t *p, uint64_t n) {
   uint64_t a = lanes[0], b = lanes[1], c = lanes[2], d = lanes[3], e = lanes[4], f = lanes[5],
            g = lanes[6], h = lanes[7];
   for (; n > 0; n--, p += BLOCK) {
-    a = turn(a, word_at(p)), b = turn(b, word_at(p + 8));
-    c = turn(c, word_at(p + 16)), d = turn(d, word_at(p + 24));
-    e = turn(e, word_at(p + 32)), f = turn(f, word_at(p + 40));
-    g = turn(g, word_at(p + 48)), h = turn(h, word_at(p + 56));
+    a = mix(a, word_at(p)), b = mix(b, word_at(p + 8));
+    c = mix(c, word_at(p + 16)), d = mix(d, word_at(p + 24));
+    e = mix(e, word_at(p + 32)), f = mix(f, word_at(p + 40));
+    g = mix(g, word_at(p + 48)), h = mix(h, word_at(p + 56));
   }
   lanes[0] = a, lanes[1] = b, lanes[2] = c, lanes[3] = d;
   lanes[4] = e, lanes[5] = f, lanes[6] = g, lanes[7] = h;

@@ -59,7 +59,7 @@ bool tn_model_is_accelerator(const tn_model *m, const char *name) {
   return false;
 }
 
-static tn_status hold(tn_model *m, const tn_accelerator *x, tn_diag *diag) {
+static tn_status use_plugins(tn_model *m, const tn_accelerator *x, tn_diag *diag) {
   tn_status status = tn_holder_use(&m->holder, x->dispatcher ? x->dispatcher->owner : NULL);
   if (!status && x->compiler) status = tn_holder_use(&m->holder, x->compiler->owner);
   if (!status) return TN_OK;
@@ -76,7 +76,7 @@ tn_status tn_model_add_accelerator(tn_model *m, const char *name, tn_diag *diag)
                    TN_MAX_DEVICES);
   const bool compiles = p->model_flags & TN_MODEL_COMPILE;
   tn_status status = tn_accelerator_open(p->a, p->registry, name, p->modules, compiles, diag, &x);
-  if (!status) status = hold(m, x, diag);
+  if (!status) status = use_plugins(m, x, diag);
   for (uint32_t k = 0; k < p->n_accelerators && !status; k++)
     if (!strcmp(p->accelerators[k]->name, x->name))
       status = tn_fail(diag, TN_ERR_INVALID, "accelerator '%s' is named twice", x->name);

@@ -137,7 +137,7 @@ static void choose_places(const tn_frame *f, const tn_setup *s, tn_recorded *r) 
   const tn_plan *plan = s->plan;
   for (int32_t k = 0; k < plan->n_steps; k++) {
     const tn_step *step = &plan->steps[k];
-    if (!step->device || step->device->way != TN_WAY_UP) continue;
+    if (!step->device || step->device->direction != TN_UPLOAD) continue;
     const tn_end *end = input_end(s, r, step->node->node.inputs[0]);
     if (!end || !is_on(f, step, end->device)) continue;
     r->to[k] = end;
@@ -163,7 +163,7 @@ static void choose_places(const tn_frame *f, const tn_setup *s, tn_recorded *r) 
 tn_device_range tn_recorded_end(const tn_setup *s, const tn_recorded *r, int32_t step) {
   const tn_end *end = r->to[step];
   const tn_step *one = &s->plan->steps[step];
-  const bool is_up = one->device->way == TN_WAY_UP;
+  const bool is_up = one->device->direction == TN_UPLOAD;
   const tn_slot *slot =
       &s->plan->slots[is_up ? one->node->node.inputs[0] : one->node->node.outputs[0]];
   return (tn_device_range){TN_HEAD(tn_device_range), end->buffer,

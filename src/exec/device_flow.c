@@ -42,7 +42,7 @@ static void count_writes(const tn_setup *s, int32_t step, const tn_gnode *node) 
 }
 
 static void count_upload(const tn_setup *s, const tn_step *step) {
-  if (!step->device || step->device->way != TN_WAY_UP) return;
+  if (!step->device || step->device->direction != TN_UPLOAD) return;
   tn_flow_root *r = &s->devices->flow->roots[s->root[step->node->node.inputs[0]]];
   const bool is_same = !r->n_uploads || r->upload_device == step->device->device;
   r->upload_device = is_same ? step->device->device : 0;
@@ -126,7 +126,7 @@ const tn_step *tn_flow_download(const tn_setup *s, int32_t k) {
     return NULL;
   const tn_step *step = writer_of(s, slot);
   const tn_flow_root *r = root_of(s, slot);
-  const bool is_down = step && step->device && step->device->way == TN_WAY_DOWN;
+  const bool is_down = step && step->device && step->device->direction == TN_DOWNLOAD;
   return is_down && r->n_outputs == 1 && !r->n_reads ? step : NULL;
 }
 
@@ -145,7 +145,7 @@ bool tn_flow_is_in_place(const tn_setup *s, const tn_step *download, int32_t inp
       plan->slots[copy].offset != plan->slots[to].offset || bytes_of(s, copy) != bytes_of(s, to))
     return false;
   const tn_step *upload = writer_of(s, copy);
-  return upload && upload->device && upload->device->way == TN_WAY_UP &&
+  return upload && upload->device && upload->device->direction == TN_UPLOAD &&
          upload->node->node.inputs[0] == from && root_of(s, from)->n_uploads == 1 &&
          tn_flow_is_only_writer(s, upload, copy);
 }

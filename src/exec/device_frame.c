@@ -98,7 +98,8 @@ static tn_status build_programs(tn_frame *f, tn_setup *s, tn_diag *diag) {
   tn_status status = TN_OK;
   for (int32_t k = 0; k < s->plan->n_steps && !status; k++) {
     const tn_step *step = &s->plan->steps[k];
-    if (!step->device || step->device->way || step->choice->def->device || s->devices->programs[k])
+    if (!step->device || step->device->direction || step->choice->def->device ||
+        s->devices->programs[k])
       continue;
     status = tn_device_host_program_new(f->planner->devices[step->device->device - 1],
                                         &step->choice->def->kernel, diag, &s->devices->programs[k]);

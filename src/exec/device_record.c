@@ -59,7 +59,7 @@ static tn_status record_transfer(segment_recorder *r, int32_t index) {
   const tn_device_step *d = r->step->device;
   const struct tn_device_setup *setup = r->s->devices;
   const uint32_t k = d->device - 1;
-  const bool is_up = d->way == TN_WAY_UP;
+  const bool is_up = d->direction == TN_UPLOAD;
   const tn_device_range there =
       is_up ? slot_range(r, r->step->node->node.outputs[0], NULL) : input_range(r, 0);
   const tn_device_range outside = setup->now->to[index]
@@ -133,7 +133,7 @@ static tn_status record_kernel(segment_recorder *r, void *program) {
 static tn_status record_step(segment_recorder *r, int32_t index) {
   r->step = &r->s->plan->steps[index];
   r->task = &r->s->tasks[index];
-  if (r->step->device->way) return record_transfer(r, index);
+  if (r->step->device->direction) return record_transfer(r, index);
   return record_kernel(r, r->s->devices->programs[index]);
 }
 

@@ -22,23 +22,24 @@ static void stage_down(const tn_setup *s, const tn_step *step, const tn_buffer *
     memcpy(to->data, (const uint8_t *)staging->map + step->device->staging_offset, (size_t)bytes);
 }
 
-/* All transfers of a segment that go this way; true: there was one. */
-static bool stage(const tn_setup *s, const tn_segment *what, tn_way way) {
-  const tn_buffer *all = way == TN_WAY_UP ? s->devices->up : s->devices->down;
+/* All transfers of a segment in this direction; true: there was one. */
+static bool stage(const tn_setup *s, const tn_segment *what, tn_direction direction) {
+  const tn_buffer *all = direction == TN_UPLOAD ? s->devices->up : s->devices->down;
   bool any = false;
   for (int32_t k = what->first_step; k < what->first_step + what->n_steps; k++) {
     const tn_step *step = &s->plan->steps[k];
-    if (step->device->way != way) continue;
+    if (step->device->direction != direction) continue;
     if (s->devices->now->to[k]) continue;
     any = true;
-    (way == TN_WAY_UP ? stage_up : stage_down)(s, step, &all[what->device - 1]);
+    (direction == TN_UPLOAD ? stage_up : stage_down)(s, step, &all[what->device - 1]);
   }
   return any;
 }
 
-static tn_status sync(const tn_setup *s, const tn_segment *what, tn_way way) {
-  const tn_buffer *b = &(way == TN_WAY_UP ? s->devices->up : s->devices->down)[what->device - 1];
-  return tn_buffer_sync(b, 0, b->bytes, way == TN_WAY_UP);
+static tn_status sync(const tn_setup *s, const tn_segment *what, tn_direction direction) {
+  const tn_buffer *b =
+      &(direction == TN_UPLOAD ? s->devices->up : s->devices->down)[what->device - 1];
+  return tn_buffer_sync(b, 0, b->bytes, direction == TN_UPLOAD);
 }
 
 /* ---- errors ---- */
@@ -76,7 +77,7 @@ tn_status tn_segment_submit(tn_frame *f, int32_t segment) {
   const tn_setup *s = f->now;
   const tn_segment *what = &s->plan->devices->segments[segment];
   struct tn_lane *lane = tn_lane_of(f, what->device);
-  tn_status status = stage(s, what, TN_WAY_UP) ? sync(s, what, TN_WAY_UP) : TN_OK;
+  tn_status status = stage(s, what, TN_UPLOAD) ? sync(s, what, TN_UPLOAD) : TN_OK;
   if (status) return queue_fail(f, segment, status, "staging fails");
   if (tn_device_is_lost(lane->device))
     return queue_fail(f, segment, TN_ERR_IO, "it was lost before");
@@ -139,9 +140,9 @@ tn_status tn_segment_wait(tn_frame *f, int32_t segment) {
     if (one->device != what->device || !s->devices->marks[k]) continue;
     s->devices->marks[k] = 0;
     s->devices->now->recordings[k].has_ended = true;
-    status = sync(s, one, TN_WAY_DOWN);
+    status = sync(s, one, TN_DOWNLOAD);
     if (status) return queue_fail(f, k, status, "staging fails");
-    stage(s, one, TN_WAY_DOWN);
+    stage(s, one, TN_DOWNLOAD);
     if (f->profile) add_event(f, one, s->devices->begun_ns[k]);
   }
   return TN_OK;

@@ -43,18 +43,19 @@ static void add_plan(tn_plan_info *sum, const tn_plan *plan) {
   sum->flops += plan->flops;
 }
 
-/* What a run copies in step k of the plan, this way. What lies on the device already is not. */
-static uint64_t copied_bytes(const tn_setup *s, int32_t k, tn_way way) {
+/* What a run copies in step k of the plan, in this direction; not what lies on the device
+ * already. */
+static uint64_t copied_bytes(const tn_setup *s, int32_t k, tn_direction direction) {
   const tn_step *step = &s->plan->steps[k];
-  const bool is_it = step->device && step->device->way == way && way;
+  const bool is_it = step->device && step->device->direction == direction && direction;
   const bool is_there = s->devices && s->devices->now && s->devices->now->to[k];
   return is_it && !is_there ? tn_transfer_bytes(&s->plan->slots[step->node->node.outputs[0]]) : 0;
 }
 
 static void add_transfers(tn_plan_info *sum, const tn_setup *s) {
   for (int32_t k = 0; s->plan->devices && k < s->plan->n_steps; k++) {
-    sum->up_bytes += copied_bytes(s, k, TN_WAY_UP);
-    sum->down_bytes += copied_bytes(s, k, TN_WAY_DOWN);
+    sum->up_bytes += copied_bytes(s, k, TN_UPLOAD);
+    sum->down_bytes += copied_bytes(s, k, TN_DOWNLOAD);
   }
 }
 
@@ -138,8 +139,8 @@ static void describe(const tn_walk *w, tn_step_info *out) {
   if (step->node->island) describe_island(step, out);
   if (step->device) {
     const tn_setup *s = t->frame->now;
-    out->up_bytes = copied_bytes(s, (int32_t)(step - s->plan->steps), TN_WAY_UP);
-    out->down_bytes = copied_bytes(s, (int32_t)(step - s->plan->steps), TN_WAY_DOWN);
+    out->up_bytes = copied_bytes(s, (int32_t)(step - s->plan->steps), TN_UPLOAD);
+    out->down_bytes = copied_bytes(s, (int32_t)(step - s->plan->steps), TN_DOWNLOAD);
   }
   const char *const *texts = refusals(t);
   if (!texts) return;

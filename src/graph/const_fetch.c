@@ -56,8 +56,8 @@ void tn_const_drop(tn_const *c) {
 tn_status tn_const_show(tn_const *c) {
   if (!c || !c->source) return TN_OK;
   pthread_mutex_lock(&c->lock);
-  const tn_status status = c->is_shown ? TN_OK : add_reader(c);
-  c->is_shown = c->is_shown || !status;
+  const tn_status status = c->is_kept ? TN_OK : add_reader(c);
+  c->is_kept = c->is_kept || !status;
   pthread_mutex_unlock(&c->lock);
   return status;
 }

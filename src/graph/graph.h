@@ -33,7 +33,7 @@ typedef struct tn_const {
   struct tn_const *origin; /* lazy: what it is converted from, when it is fetched */
   uint32_t origin_dtype, dtype; /* then: the types of both, f32 and a 16-bit float or the reverse */
   atomic_uint largest;          /* tn_const_largest, once it is known; else UINT32_MAX */
-  bool is_shown;                /* fetched for somebody who does not say when he is done */
+  bool is_kept;                 /* fetched for a reader that never releases it */
   int64_t n_readers;            /* who have fetched it; under lock */
   pthread_mutex_t lock;         /* there is one if there is a source */
 } tn_const;

@@ -207,15 +207,15 @@ typedef struct tn_slot { /* one value of the plan */
   tn_const *constant;
 } tn_slot;
 
-/* Where a step of a device copies, as it is a tenon::Transfer. */
-typedef enum tn_way { TN_WAY_NONE, TN_WAY_UP, TN_WAY_DOWN } tn_way;
+/* Which way a step of a device copies, as it is a tenon::Transfer. */
+typedef enum tn_direction { TN_NO_COPY, TN_UPLOAD, TN_DOWNLOAD } tn_direction;
 
 /* What a step of a device needs besides. */
 typedef struct tn_device_step {
   uint32_t device; /* as in tn_choice, never 0 */
   int32_t segment;
-  tn_way way;
-  uint64_t staging_offset;     /* of a transfer, in the buffer of its way */
+  tn_direction direction;
+  uint64_t staging_offset;     /* of a transfer, in the buffer of its direction */
   struct tn_resident **inputs; /* per input: the constant there, NULL */
   struct tn_resident *state;   /* NULL: none */
 } tn_device_step;

@@ -97,8 +97,9 @@ static void place_transfer(tn_plan *plan, const tn_step *step) {
   tn_device_plan *devices = plan->devices;
   if (strcmp(step->node->node.op, TN_CORE_TRANSFER)) return;
   const tn_slot *to = slot_of(plan, step->node->node.outputs, 0);
-  d->way = to->device ? TN_WAY_UP : TN_WAY_DOWN;
-  uint64_t *bytes = (d->way == TN_WAY_UP ? devices->up_bytes : devices->down_bytes) + d->device - 1;
+  d->direction = to->device ? TN_UPLOAD : TN_DOWNLOAD;
+  uint64_t *bytes =
+      (d->direction == TN_UPLOAD ? devices->up_bytes : devices->down_bytes) + d->device - 1;
   d->staging_offset = *bytes;
   *bytes += tn_transfer_bytes(to);
 }
@@ -110,11 +111,12 @@ static int32_t root_of(const tn_plan *plan, int32_t slot) {
 
 /* What goes up has come down in the same segment, and was only seen in another way on the host? */
 static bool returns(const tn_plan *plan, const tn_segment *now, const tn_step *step) {
-  if (step->device->way != TN_WAY_UP) return false;
+  if (step->device->direction != TN_UPLOAD) return false;
   const int32_t root = root_of(plan, step->node->node.inputs[0]);
   for (int32_t k = now->first_step; k < now->first_step + now->n_steps; k++) {
     const tn_step *before = &plan->steps[k];
-    if (before->device->way == TN_WAY_DOWN && root_of(plan, before->node->node.outputs[0]) == root)
+    if (before->device->direction == TN_DOWNLOAD &&
+        root_of(plan, before->node->node.outputs[0]) == root)
       return true;
   }
   return false;
@@ -180,7 +182,7 @@ static void wait_for_inputs(waiter *w, const tn_step *step) {
 static void note_downloads(waiter *w, const tn_segment *s, int32_t index) {
   for (int32_t k = s->first_step; k < s->first_step + s->n_steps; k++) {
     const tn_step *step = &w->plan->steps[k];
-    if (step->device->way == TN_WAY_DOWN)
+    if (step->device->direction == TN_DOWNLOAD)
       *segment_of(w, s->device, step->node->node.outputs[0]) = index;
   }
 }
@@ -188,7 +190,7 @@ static void note_downloads(waiter *w, const tn_segment *s, int32_t index) {
 static void submit(waiter *w, int32_t index) {
   const tn_segment *s = &w->plan->devices->segments[index];
   for (int32_t k = s->first_step; k < s->first_step + s->n_steps; k++)
-    if (w->plan->steps[k].device->way == TN_WAY_UP)
+    if (w->plan->steps[k].device->direction == TN_UPLOAD)
       wait_for(w, w->plan->steps[k].node->node.inputs[0]);
   add_action(w->plan, TN_DEED_SUBMIT, index);
   note_downloads(w, s, index);

@@ -80,8 +80,8 @@ static tn_status check_subgraphs(const tn_planner *p, const tn_graph *g, const t
   return status;
 }
 
-static tn_status hold(const tn_planner *p, const tn_graph *g, const tn_gnode *n,
-                      const tn_opdef *def, tn_diag *diag) {
+static tn_status use_plugin(const tn_planner *p, const tn_graph *g, const tn_gnode *n,
+                            const tn_opdef *def, tn_diag *diag) {
   char text[TN_NODE_TEXT];
   tn_status status = tn_holder_use(p->holder, def->owner);
   if (status != TN_ERR_STATE) return status;
@@ -100,7 +100,7 @@ static tn_status check_node(const tn_planner *p, tn_graph *g, int32_t id, tn_dia
     return f ? tn_function_inline(p, g, id, f, diag) : not_supported(p, g, n, version, diag);
   }
   n->node.version = version;
-  tn_status s = hold(p, g, n, def, diag);
+  tn_status s = use_plugin(p, g, n, def, diag);
   if (!s) s = tn_node_bind(g, id, def, diag);
   if (s) return s;
   if (def->op.flags & TN_OP_LOWER_EARLY && def->op.lower) return lower_early(p, g, id, diag);

@@ -47,14 +47,14 @@ static bool only_moves(const tn_graph *g, const tn_gnode *n) {
 }
 
 /* An output of the graph, or what is but moved (or named anew) to become one. */
-static bool is_shown(const tn_graph *g, int32_t value) {
+static bool becomes_output(const tn_graph *g, int32_t value) {
   const tn_value *v = tn_graph_val(g, value);
-  bool shown = v->flags & TN_VALUE_OUTPUT;
-  for (int64_t k = 0; k < v->users.n && !shown; k++) {
+  bool becomes = v->flags & TN_VALUE_OUTPUT;
+  for (int64_t k = 0; k < v->users.n && !becomes; k++) {
     const tn_gnode *user = tn_graph_node(g, v->users.data[k]);
-    shown = tn_is_region(user) && tn_graph_val(g, user->node.outputs[0])->flags & TN_VALUE_OUTPUT;
+    becomes = tn_is_region(user) && tn_graph_val(g, user->node.outputs[0])->flags & TN_VALUE_OUTPUT;
   }
-  return shown;
+  return becomes;
 }
 
 /* Moving is done in the type in which the data are there and wanted: half if the output is one of
@@ -64,7 +64,7 @@ static bool moves_half(const tn_graph *g, const tn_gnode *n) {
   if (!only_moves(g, n)) return false;
   for (uint32_t k = 0; k < n->node.n_outputs; k++) {
     if (!promotes(g, n, k, true)) continue;
-    if (is_shown(g, n->node.outputs[k])) return true;
+    if (becomes_output(g, n->node.outputs[k])) return true;
     out += tn_tensor_elements(tn_graph_val(g, n->node.outputs[k])->type);
   }
   for (uint32_t k = 0; k < n->node.n_inputs; k++) {

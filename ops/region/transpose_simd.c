@@ -19,7 +19,8 @@ static inline tn_vf load_quads(const uint8_t *src, int64_t step) {
 static inline void store(uint8_t *dst, tn_vf v) { tn_vf_store((float *)(void *)dst, v); }
 
 /* Element (r, c) goes from src + r * src_step + 4 * c to dst + c * dst_step + 4 * r. */
-static inline void turn_tile(uint8_t *dst, int64_t dst_step, const uint8_t *src, int64_t src_step) {
+static inline void transpose_tile(uint8_t *dst, int64_t dst_step, const uint8_t *src,
+                                  int64_t src_step) {
   TN_UNROLL for (int q = 0; q < QUADS; q++) {
     const uint8_t *from = src + 16 * q;
     uint8_t *to = dst + 4 * q * dst_step;
@@ -192,7 +193,7 @@ static void shuffle(uint8_t *dst, const uint8_t *src, int64_t step, int64_t unit
 }
 
 /* Rows go in strips that fill two lines of the destination. */
-static void turn_plane(const tn_block *b, uint8_t *dst, const uint8_t *src) {
+static void transpose_plane(const tn_block *b, uint8_t *dst, const uint8_t *src) {
   const int64_t rows = b->row.size / SIDE * SIDE, cols = b->col.size / SIDE * SIDE,
                 strip = 2 * LINE / 4;
   for (int64_t r0 = 0; r0 < rows; r0 += strip)
@@ -203,7 +204,7 @@ static void turn_plane(const tn_block *b, uint8_t *dst, const uint8_t *src) {
           expect_tile(to + SIDE * b->col.dst, b->col.dst);
         else if (r + strip < rows)
           expect_tile(dst + 4 * (r + strip), b->col.dst);
-        turn_tile(to, b->col.dst, src + r * b->row.src + 4 * c, b->row.src);
+        transpose_tile(to, b->col.dst, src + r * b->row.src + 4 * c, b->row.src);
       }
   tn_block_rest(b, dst, src, rows, cols);
 }
@@ -214,7 +215,7 @@ static bool interleaves(const tn_block *b, int64_t lines, int64_t length, int64_
   return lines <= MAX_LINES && length >= least && step == lines * b->unit;
 }
 
-static void turn(const tn_block *b, uint8_t *dst, const uint8_t *src) {
+static void transpose(const tn_block *b, uint8_t *dst, const uint8_t *src) {
   const tn_axis *row = &b->row, *col = &b->col;
   const bool splits = interleaves(b, col->size, row->size, row->src),
              joins = interleaves(b, row->size, col->size, col->dst);
@@ -227,7 +228,7 @@ static void turn(const tn_block *b, uint8_t *dst, const uint8_t *src) {
   else if (b->unit <= 2 && joins)
     shuffle(dst, src, row->src, b->unit, row->size, col->size * b->unit, false);
   else if (b->unit == 4)
-    turn_plane(b, dst, src);
+    transpose_plane(b, dst, src);
   else
     tn_block_rest(b, dst, src, 0, 0);
 }
@@ -235,11 +236,11 @@ static void turn(const tn_block *b, uint8_t *dst, const uint8_t *src) {
 tn_status TN_SIMD_NAME(region)(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
                                uint32_t worker) {
   (void)worker;
-  return region_run(call, turn, stage, begin, end);
+  return region_run(call, transpose, stage, begin, end);
 }
 
 tn_status TN_SIMD_NAME(reorder)(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
                                 uint32_t worker) {
   (void)stage, (void)worker;
-  return reorder_run(call, turn, begin, end);
+  return reorder_run(call, transpose, begin, end);
 }
