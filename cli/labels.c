@@ -3,11 +3,9 @@
 
 #include <string.h>
 
-#include "base/alloc.h"
+#include "base/file.h"
 #include "base/text.h"
-
-#if TENON_LIBZIP
-#include <zip.h>
+#include "base/zip.h"
 
 enum { MOST_BYTES = 4 << 20 };
 
@@ -15,28 +13,23 @@ enum { MOST_BYTES = 4 << 20 };
 static char *read_member(const tn_allocator *a, const char *path, const char *member,
                          uint64_t *out_n) {
   char *text = NULL;
-  zip_stat_t st;
-  zip_t *zip = zip_open(path, ZIP_RDONLY, NULL);
-  zip_file_t *f = zip ? zip_fopen(zip, member, 0) : NULL;
-  if (f && !zip_stat(zip, member, 0, &st) && st.valid & ZIP_STAT_SIZE && st.size <= MOST_BYTES)
-    text = tn_alloc(a, st.size + 1);
-  if (text && zip_fread(f, text, st.size) != (zip_int64_t)st.size) {
-    tn_free(a, text, st.size + 1);
-    text = NULL;
-  }
-  if (text) text[st.size] = 0;
-  if (text) *out_n = st.size;
-  if (f) zip_fclose(f);
-  if (zip) zip_discard(zip);
+  const uint8_t *bytes;
+  tn_mapping file;
+  tn_arena arena;
+  tn_zip zip;
+  if (tn_file_map(path, NULL, &file)) return NULL;
+  tn_arena_init(&arena, a);
+  tn_zip_member *m =
+      tn_zip_open(&zip, &arena, file.data, file.size) ? NULL : tn_zip_find(&zip, member);
+  if (m && m->size <= MOST_BYTES && !tn_zip_bytes(&zip, m, true, &bytes))
+    text = tn_alloc(a, m->size + 1);
+  if (text) memcpy(text, bytes, m->size);
+  if (text) text[ *out_n = m->size] = 0;
+  tn_zip_close(&zip);
+  tn_arena_clear(&arena);
+  tn_file_unmap(&file);
   return text;
 }
-#else
-static char *read_member(const tn_allocator *a, const char *path, const char *member,
-                         uint64_t *out_n) {
-  (void)a, (void)path, (void)member, (void)out_n;
-  return NULL;
-}
-#endif
 
 void cli_labels_open(cli_labels *l, const tn_model *model, const char *path, int32_t output) {
   char key[40];

@@ -29,38 +29,28 @@ static const struct {
     {"empty", "", NULL},
     {"zip64", "x;", NULL},
     {"text", "s;", NULL},
-    {"same_names", "x;x;", NULL},
-    {"no_name", ";", NULL},
     {"only_ending", ".npy;", NULL},
-    {"nul_name", "a b;", NULL},
-    {"other_local_name", "x;", NULL},
-    {"comment", "x;", NULL},
-    {"wrong_crc", "", "member 'x.npy': CRC error"},
-    {"wrong_crc_deflated", "", "member 'x.npy': CRC error"},
-    {"longer", "", "member 'x.npy': it unpacks to another size than it says"},
-    {"shorter", "", "member 'x.npy': it unpacks to another size than it says"},
-    {"bomb", "", "member 'x.npy': its size cannot be right"},
-    {"bomb_comp", "", "member 'x.npy': it is larger than the file"},
-    {"overlap", "x;x0;", "member 'x1.npy': it is larger than the file"},
-    {"encrypted", "", "member 'x.npy': it is encrypted"},
-    {"method", "", "member 'x.npy': it is neither stored nor deflated"},
+    {"same_names", "", "the archive has two members 'x.npy'"},
+    {"no_name", "", "a member has a name that is none of a file in the archive"},
+    {"nul_name", "", "a member has a name that is none of a file in the archive"},
+    {"bad_name", "", "a member has a name that is none of a file in the archive"},
+    {"long_name", "", "its name is too long"},
+    {"other_local_name", "", "the header of member 'x.npy' contradicts the directory"},
+    {"wrong_crc", "", "the check sum of member 'x.npy' is wrong"},
+    {"wrong_crc_deflated", "", "the check sum of member 'x.npy' is wrong"},
+    {"longer", "", "member 'x.npy' is smaller than it says"},
+    {"shorter", "", "member 'x.npy' is larger than it says"},
+    {"bomb", "", "member 'x.npy' says that it has 4294967280 bytes, packed into 70"},
+    {"bomb_comp", "", "member 'x.npy' of 2147483647 bytes leaves the archive"},
+    {"overlap", "", "the header of member 'x0.npy' contradicts the directory"},
+    {"encrypted", "", "not supported: 'x.npy' is encrypted"},
+    {"method", "", "not supported: 'x.npy' is packed by method 12"},
     {"no_npy", "", "readme.txt: not a .npy file that can be read"},
     {"folder", "", "a/: not a .npy file that can be read"},
-    {"long_name", "", "its name is too long"},
-    {"bad_name", "", "cannot open"},
-    {"count", "", "cannot open"},
-    {"cut", "", "cannot open"},
+    {"count", "", "the archive cannot have 9 members"},
+    {"comment", "", "the archive has no end record"},
+    {"cut", "", "the archive has no end record"},
 };
-
-/* Without libzip the library's own reader is used, which takes less, and says it in other words. */
-static bool is_taken(size_t k) {
-  static const char *const refused[] = {"same_names", "no_name", "nul_name", "other_local_name",
-                                        "comment"};
-  bool is = !seeds[k].message;
-  for (size_t i = 0; !TENON_LIBZIP && i < sizeof refused / sizeof *refused; i++)
-    is = is && strcmp(seeds[k].seed, refused[i]);
-  return is;
-}
 
 static void test_seeds(void **state) {
   (void)state;
@@ -72,11 +62,9 @@ static void test_seeds(void **state) {
     snprintf(path, sizeof path, "tests/fuzz/corpus/npz/%s.npz", seeds[k].seed);
     tn_status s = cli_npz_each(path, &arena, diag, &(cli_npz_visitor){names, NULL, take});
     const char *message = tn_diag_text(diag);
-    if ((s == TN_OK) != is_taken(k)) fail_msg("%s: status %d: %s", path, s, message);
-    if ((TENON_LIBZIP || !s) && strcmp(names, seeds[k].names))
-      fail_msg("%s: read %s: %s", path, names, message);
-    if (s && !strstr(message, path)) fail_msg("%s: says %s", path, message);
-    if (TENON_LIBZIP && s && !strstr(message, seeds[k].message))
+    if ((s == TN_OK) == (seeds[k].message != NULL)) fail_msg("%s: status %d: %s", path, s, message);
+    if (strcmp(names, seeds[k].names)) fail_msg("%s: read %s: %s", path, names, message);
+    if (s && (!strstr(message, path) || !strstr(message, seeds[k].message)))
       fail_msg("%s: says %s", path, message);
     tn_arena_clear(&arena);
     tn_diag_destroy(diag);
