@@ -194,11 +194,9 @@ typedef struct check_lines { /* what a child has said of its next line */
 void check_lines_add(check_env *env, check_lines *lines, const char *data, size_t n);
 void check_lines_free(check_lines *lines);
 
-/* ---- process_state.c: what belongs to the process, and no plug-in may change -------------------------
- * */
+/* ---- process_state.c: what belongs to the process, and no plug-in may change ---- */
 
 struct check_around *check_around_new(void); /* as it is now */
-void check_around_free(struct check_around *around);
 /* Fails the running unit for each change. */
 void check_around_end(check_env *env);
 void check_around_threads(check_env *env); /* threads alone */

@@ -265,7 +265,7 @@ static void load_and_run(trial *t, tn_accelerator *device) {
   if (s) check_fail(t->env, "%s", said(t, s));
   for (uint32_t k = 0; k < t->n_parts && !s && check_unit_ok(t->env); k++) try_part(t, loaded, k);
   check_doing(t->env, "unload()");
-  tn_loaded_release(loaded);
+  tn_loaded_destroy(loaded);
 }
 
 /* False: there is no device, or nobody who loads the module. */

@@ -181,10 +181,6 @@ void check_around_library(check_env *env) {
   a->n_objects = n;
 }
 
-void check_around_free(struct check_around *a) {
-  if (a) tn_free(tn_default_allocator(), a, sizeof *a);
-}
-
 /* Threads of the harness itself. */
 static int own_threads(const check_env *env) {
   int n = env->threads ? tn_pool_n_threads(env->threads) - 1 : 0;

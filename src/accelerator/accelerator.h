@@ -201,7 +201,6 @@ void tn_module_cache_put(const tn_allocator *a, const char *folder, const char *
 
 typedef struct tn_loaded {
   tn_accelerator *accelerator;
-  atomic_int refs;
   tn_container container; /* of the mapping; empty if the module is borrowed */
   tn_mapping mapping;
   tn_module_file file; /* its entries name the nodes of the parts at hand */
@@ -227,8 +226,7 @@ tn_status tn_loaded_take(tn_accelerator *x, tn_mapping *mapping, const tn_part *
                          uint32_t n_parts, tn_diag *diag, tn_loaded **out_loaded);
 tn_status tn_loaded_borrow(tn_accelerator *x, const tn_module_file *file, const tn_part *parts,
                            uint32_t n_parts, tn_diag *diag, tn_loaded **out_loaded);
-tn_loaded *tn_loaded_retain(tn_loaded *m);
-void tn_loaded_release(tn_loaded *m); /* NULL is legal */
+void tn_loaded_destroy(tn_loaded *m); /* NULL is legal */
 /* Runs an entry. On failure text (of size bytes) says why. */
 tn_status tn_island_run(const tn_island_step *island, const tn_tensor *const *inputs,
                         tn_tensor *const *outputs, char *text, size_t size);

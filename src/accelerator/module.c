@@ -229,7 +229,6 @@ static tn_loaded *loaded_new(tn_accelerator *x) {
   }
   if (!l) return NULL;
   l->accelerator = x;
-  atomic_init(&l->refs, 1);
   atomic_init(&l->failed, 0);
   tn_arena_init(&l->arena, x->a);
   return l;
@@ -252,7 +251,7 @@ static tn_status finish_take(tn_loaded *l, const tn_part *parts, uint32_t n_part
     pthread_mutex_unlock(&x->lock);
   }
   if (status)
-    tn_loaded_release(l);
+    tn_loaded_destroy(l);
   else
     *out = l;
   return status;
@@ -272,7 +271,7 @@ tn_status tn_loaded_take(tn_accelerator *x, tn_mapping *mapping, const tn_part *
   if (wrong) {
     const tn_status status = tn_fail(
         diag, TN_ERR_INVALID, "accelerator '%s': a container of a module: %s", x->name, wrong);
-    tn_loaded_release(l);
+    tn_loaded_destroy(l);
     return status;
   }
   l->file = l->container.modules[0];
@@ -290,11 +289,6 @@ tn_status tn_loaded_borrow(tn_accelerator *x, const tn_module_file *file, const 
 
 /* ---- creation and destruction ---- */
 
-tn_loaded *tn_loaded_retain(tn_loaded *l) {
-  if (l) atomic_fetch_add_explicit(&l->refs, 1, memory_order_relaxed);
-  return l;
-}
-
 static void forget(tn_accelerator *x, const tn_loaded *l) {
   pthread_mutex_lock(&x->lock);
   int64_t kept = 0;
@@ -304,8 +298,8 @@ static void forget(tn_accelerator *x, const tn_loaded *l) {
   pthread_mutex_unlock(&x->lock);
 }
 
-void tn_loaded_release(tn_loaded *l) {
-  if (!l || atomic_fetch_sub_explicit(&l->refs, 1, memory_order_acq_rel) > 1) return;
+void tn_loaded_destroy(tn_loaded *l) {
+  if (!l) return;
   tn_accelerator *x = l->accelerator;
   forget(x, l);
   if (l->is_loaded) {

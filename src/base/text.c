@@ -58,32 +58,6 @@ static int64_t utf8_length(const unsigned char *p, int64_t n) {
   return length;
 }
 
-static void json_escape(tn_text *text, unsigned char c) {
-  static const char plain[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
-  const char *found = memchr(plain, c, sizeof plain - 1);
-  if (found)
-    tn_text_add(text, "\\%c", letters[found - plain]);
-  else
-    tn_text_add(text, "\\u%04x", (unsigned)c);
-}
-
-void tn_text_add_json(tn_text *text, const char *s) {
-  tn_text_add_bytes(text, "\"", 1);
-  const char *end = s ? s + strlen(s) : NULL, *p = s;
-  while (p != end) {
-    unsigned char c = (unsigned char)*p;
-    int64_t length = utf8_length((const unsigned char *)p, end - p);
-    if (length == 0)
-      tn_text_add_bytes(text, "\xEF\xBF\xBD", 3); /* U+FFFD, replacement character */
-    else if (c < 0x20 || c == '"' || c == '\\' || c == 0x7F)
-      json_escape(text, c);
-    else
-      tn_text_add_bytes(text, p, length);
-    p += length ? length : 1;
-  }
-  tn_text_add_bytes(text, "\"", 1);
-}
-
 const char *tn_text_get(const tn_text *text) { return text->data ? text->data : ""; }
 
 bool tn_utf8_valid(const char *data, int64_t n) {

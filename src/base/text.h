@@ -18,8 +18,6 @@ void tn_text_init(tn_text *text, const tn_allocator *a);
 void tn_text_free(tn_text *text);
 void tn_text_add(tn_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void tn_text_add_bytes(tn_text *text, const char *data, int64_t n);
-/* Adds s as a JSON string with quotes. */
-void tn_text_add_json(tn_text *text, const char *s);
 const char *tn_text_get(const tn_text *text); /* "" if empty */
 
 /* What plug-ins and files say goes to terminals and into documents: bytes that are no text, or

@@ -66,7 +66,6 @@ tn_status tn_frame_run(tn_frame *f, const tn_tensor *const *inputs, const tn_ten
 tn_status tn_frame_prepare(tn_frame *f, const tn_tensor *const *inputs,
                            const tn_tensor *const *bound, tn_diag *diag);
 const tn_tensor *tn_frame_output(const tn_frame *f, int32_t index);
-const tn_plan *tn_frame_plan(const tn_frame *f);
 
 /* Implementation of tn_planner.eval. */
 tn_status tn_eval_node(const tn_planner *p, const tn_gnode *node, const tn_tensor *const *in,

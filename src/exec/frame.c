@@ -166,5 +166,3 @@ const tn_tensor *tn_frame_output(const tn_frame *f, int32_t index) {
   bool there = f->ran && index >= 0 && index < f->now->plan->n_outputs;
   return there ? &f->outputs[index].value : NULL;
 }
-
-const tn_plan *tn_frame_plan(const tn_frame *f) { return f->now ? f->now->plan : NULL; }

@@ -1,4 +1,4 @@
-/* Text buffers, JSON strings, UTF-8, diagnostics and status texts. */
+/* Text buffers, UTF-8, diagnostics and status texts. */
 #include "base/text.h"
 
 #include <float.h>
@@ -12,28 +12,6 @@
 #include <cmocka.h>
 
 #include "base/diag.h"
-
-static void assert_json(const char *s, const char *expected) {
-  tn_text t;
-  tn_text_init(&t, tn_default_allocator());
-  tn_text_add_json(&t, s);
-  assert_string_equal(tn_text_get(&t), expected);
-  tn_text_free(&t);
-}
-
-static void json(void **state) {
-  (void)state;
-  assert_json("", "\"\"");
-  assert_json(NULL, "\"\"");
-  assert_json("plain /", "\"plain /\"");
-  assert_json("\"\\\b\f\n\r\t", "\"\\\"\\\\\\b\\f\\n\\r\\t\"");
-  assert_json("\x01\x1f\x7f", "\"\\u0001\\u001f\\u007f\"");
-  assert_json("\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80", "\"\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\"");
-  /* Bytes that are no UTF-8 become the replacement character, one each. */
-  assert_json("a\xFFz", "\"a\xEF\xBF\xBDz\"");
-  assert_json("\xC3", "\"\xEF\xBF\xBD\"");
-  assert_json("\xE2\x82z", "\"\xEF\xBF\xBD\xEF\xBF\xBDz\"");
-}
 
 static void utf8(void **state) {
   (void)state;
@@ -98,7 +76,7 @@ static void no_memory(void **state) {
   tn_text_init(&t, &a);
   tn_text_add(&t, "x");
   assert_int_equal(t.status, TN_ERR_MEMORY);
-  tn_text_add_json(&t, "x");
+  tn_text_add(&t, "y");
   assert_string_equal(tn_text_get(&t), "");
   tn_text_free(&t);
 }
@@ -247,7 +225,6 @@ static void numbers(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(numbers),
-      cmocka_unit_test(json),
       cmocka_unit_test(utf8),
       cmocka_unit_test(buffer),
       cmocka_unit_test(no_memory),

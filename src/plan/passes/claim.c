@@ -116,12 +116,12 @@ static tn_status ask(claimer *c) {
 
 /* ---- islands become nodes ---- */
 
-static void let_go(void *object) { tn_loaded_release(object); }
+static void let_go(void *object) { tn_loaded_destroy(object); }
 
 static tn_status keep_module(claimer *c, tn_loaded *loaded) {
   const tn_attachment kept = {loaded, let_go};
   const tn_status status = tn_vec_push(c->g->a, &c->g->attachments, kept);
-  if (status) tn_loaded_release(loaded);
+  if (status) tn_loaded_destroy(loaded);
   return status;
 }
 
