@@ -1,6 +1,6 @@
-/* CDist in f32 in vectors: the whole of c_dist_avx512.c, c_dist_avx2.c and c_dist_neon.c. A vector
- * holds the distances from as many rows of B, which are transposed in worker scratch; all rows of A of
- * the range meet them there, four at a time. */
+/* CDist in f32 in vectors: the whole of c_dist_avx512.c, c_dist_avx2.c and c_dist_neon.c. A
+ * vector holds the distances from as many rows of B, which are transposed in worker scratch;
+ * all rows of A of the range meet them there, four at a time. */
 #include <math.h>
 
 #include "c_dist.h"
@@ -8,8 +8,8 @@
 
 enum { ROWS = 4 };
 
-/* y[r * n + lane] = the squared distance of row r of a from column `lane` of transposed. Inlined with
- * rows constant. */
+/* y[r * n + lane] = the squared distance of row r of a from column `lane` of transposed.
+ * Inlined with rows constant. */
 static inline __attribute__((always_inline)) void distances(const int rows, const float *a,
                                                             const float *transposed, int64_t depth,
                                                             float *y, int64_t n, tn_vf_mask kept) {
