@@ -23,6 +23,7 @@ for name in net net_int8 codes control moves products recurrent spectrum; do
   convert "$data/tflite/$name/model.tflite" "tflite_$name"
 done
 for model in "$data"/{caffe,tensorflow}/*/model.{prototxt,pb,pbtxt}; do
+  [[ $model == */words/* ]] && continue # of texts: refused, see below
   [ -e "$model" ] && convert "$model" "$(cut -d/ --output-delimiter=_ -f1,2 <<<"${model#"$data"/}")"
 done
 # codes may be off by a step, nothing else may
@@ -47,6 +48,11 @@ grep -q 'state/total .*f32\[2\]' <<<"$about" || fail "no output of the state: $a
   fail "an operator that nobody knows is written"
 grep -q 'Nobody_Knows' "$work/err" || fail "it is not named: $(cat "$work/err")"
 [ -e "$work/custom.onnx" ] && fail "a file is left"
+"$tenon" convert "$data/tensorflow/words/model.pb" -o "$work/words.onnx" 2>"$work/err" &&
+  fail "operators of texts that ai.onnx lacks are written"
+grep -q 'RegexReplace): cannot be written as ONNX: has no form in ai.onnx' "$work/err" ||
+  fail "they are not named: $(cat "$work/err")"
+[ -e "$work/words.onnx" ] && fail "a file of texts is left"
 # as read, on demand
 "$tenon" convert "$data/tflite/custom/model.tflite" "$work/custom.onnx" --stage load || status=1
 exit $status

@@ -35,7 +35,7 @@ tn_status rows(const tn_call *call, int64_t begin, int64_t end, Load load, Store
   }
   return TN_OK;
 } catch (const std::bad_alloc &) {
-  return TN_ERR_OUT_OF_MEMORY;
+  return TN_ERR_MEMORY;
 }
 
 } // namespace
