@@ -34,6 +34,19 @@ static uint32_t half_of(const halver *h, const tn_value *v) {
   return h->p->precision ? h->p->precision : v->half;
 }
 
+/* Is input k f32 in the model itself, by a type that no output has? GridSample's places stay exact,
+ * whatever the pictures are. */
+static bool stays(const halver *h, const tn_gnode *n, uint32_t k) {
+  const int32_t value = n->node.inputs[k];
+  if (value < 0 || half_of(h, tn_graph_val(h->g, value)) ||
+      (int32_t)k >= tn_node_n_given(n, n->def))
+    return false;
+  bool own = true;
+  for (uint32_t o = 0; o < n->node.n_outputs && own; o++)
+    own = tn_arg_rule(n, o, true) != tn_arg_rule(n, k, false);
+  return own;
+}
+
 static bool fits(const tn_value *v, uint32_t half) {
   if (!v->constant) return true;
   const int64_t n = tn_tensor_elements(v->type);
@@ -96,7 +109,7 @@ static tn_status halve(halver *h, int32_t node) {
   if (!half) return TN_OK;
   bool *in = tn_arena_alloc(&g->arena, n_in + 1), *out = tn_arena_alloc(&g->arena, n_out + 1);
   if (!in || !out) return TN_ERR_MEMORY;
-  for (uint32_t k = 0; k < n_in; k++) in[k] = changes(g, n, k, false, half);
+  for (uint32_t k = 0; k < n_in; k++) in[k] = changes(g, n, k, false, half) && !stays(h, n, k);
   for (uint32_t k = 0; k < n_out; k++) any |= out[k] = changes(g, n, k, true, half);
   if (!any || !tn_retype_kernel(h->p, g, node, h->p->devices[0], half, in, out)) return TN_OK;
   g->n_held_back++;
