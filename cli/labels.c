@@ -24,7 +24,7 @@ static char *read_member(const tn_allocator *a, const char *path, const char *me
   if (m && m->size <= MOST_BYTES && !tn_zip_bytes(&zip, m, true, &bytes))
     text = tn_alloc(a, m->size + 1);
   if (text) memcpy(text, bytes, m->size);
-  if (text) text[ *out_n = m->size] = 0;
+  if (text) text[m->size] = 0, *out_n = m->size;
   tn_zip_close(&zip);
   tn_arena_clear(&arena);
   tn_file_unmap(&file);

@@ -39,10 +39,10 @@ static void to_hsv(const colours *c, int32_t x, int32_t hsv[3]) {
                                   tn_low_2(l, "Mul", sixth, tn_low_2(l, "Sub", r, g)));
   const int32_t other = tn_low_3(l, "Where", tn_low_2(l, "Equal", g, most), from_g, from_b),
                 hue = tn_low_3(l, "Where", tn_low_2(l, "Equal", r, most), from_r, other),
-                turned = tn_low_3(l, "Where", tn_low_2(l, "Less", hue, zero),
-                                  tn_low_2(l, "Add", hue, number(c, 1)), hue);
+                moved = tn_low_3(l, "Where", tn_low_2(l, "Less", hue, zero),
+                                 tn_low_2(l, "Add", hue, number(c, 1)), hue);
   const int32_t is_dark = tn_low_2(l, "LessOrEqual", most, zero);
-  hsv[0] = tn_low_3(l, "Where", is_grey, zero, turned);
+  hsv[0] = tn_low_3(l, "Where", is_grey, zero, moved);
   hsv[1] = tn_low_3(l, "Where", is_dark, zero,
                     tn_low_2(l, "Div", range, tn_low_3(l, "Where", is_dark, number(c, 1), most)));
   hsv[2] = most;
@@ -68,13 +68,19 @@ static int32_t from_hsv(const colours *c, const int32_t hsv[3]) {
   return tn_low_2(l, "Mul", mixed, hsv[2]);
 }
 
+/* Of input 0. */
+static tn_status open_hsv(const tn_lowering *l, colours *c, int32_t hsv[3]) {
+  const tn_status s = open_colours(l, c);
+  if (!s) to_hsv(c, tn_low_in(l, 0), hsv);
+  return s;
+}
+
 tn_status tf_rgb_to_hsv(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering l = tn_low_open(call, graph, node);
   colours c;
   int32_t hsv[3];
-  const tn_status s = open_colours(&l, &c);
+  const tn_status s = open_hsv(&l, &c, hsv);
   if (s) return s;
-  to_hsv(&c, tn_low_in(&l, 0), hsv);
   return tn_low_done(&l, lo_concat(&l, hsv, 3, -1));
 }
 
@@ -88,16 +94,15 @@ tn_status tf_hsv_to_rgb(const tn_call *call, tn_graph *graph, int32_t node) {
   return tn_low_done(&l, from_hsv(&c, hsv));
 }
 
-/* Hues are turned by input 1, which goes round. */
+/* Input 1 is added to hues, which go round: 1 is 0. */
 tn_status tf_adjust_hue(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering l = tn_low_open(call, graph, node);
   colours c;
   int32_t hsv[3];
-  const tn_status s = open_colours(&l, &c);
+  const tn_status s = open_hsv(&l, &c, hsv);
   if (s) return s;
-  to_hsv(&c, tn_low_in(&l, 0), hsv);
-  const int32_t turned = tn_low_2(&l, "Add", hsv[0], tn_low_cast(&l, tn_low_in(&l, 1), c.dtype));
-  hsv[0] = tn_low_2(&l, "Sub", turned, tn_low_1(&l, "Floor", turned));
+  const int32_t moved = tn_low_2(&l, "Add", hsv[0], tn_low_cast(&l, tn_low_in(&l, 1), c.dtype));
+  hsv[0] = tn_low_2(&l, "Sub", moved, tn_low_1(&l, "Floor", moved));
   return tn_low_done(&l, from_hsv(&c, hsv));
 }
 
@@ -105,9 +110,8 @@ tn_status tf_adjust_saturation(const tn_call *call, tn_graph *graph, int32_t nod
   const tn_lowering l = tn_low_open(call, graph, node);
   colours c;
   int32_t hsv[3];
-  const tn_status s = open_colours(&l, &c);
+  const tn_status s = open_hsv(&l, &c, hsv);
   if (s) return s;
-  to_hsv(&c, tn_low_in(&l, 0), hsv);
   const int32_t scaled = tn_low_2(&l, "Mul", hsv[1], tn_low_cast(&l, tn_low_in(&l, 1), c.dtype));
   hsv[1] = tn_low_clip(&l, scaled, c.dtype, 0, 1);
   return tn_low_done(&l, from_hsv(&c, hsv));

@@ -204,11 +204,12 @@ def spectrum(name, folder=here):
     length, shape = (m.const(n, np.array(v, np.int32))
                      for n, v in (("length", [4, 8]), ("shape", [8, 5])))
     z, flat = m.tensor("z", [2, 4, 5], np.complex64), m.tensor("flat", [8, 5], np.complex64)
-    outputs = [m.tensor(n, [8, 5]) for n in ("abs", "real", "imag")]
+    outputs = [m.tensor(n, [8, 5]) for n in ("abs", "real", "imag", "cast")]
     m.op("RFFT2D", [x, length], [z], options("Rfft2dOptions"))
     m.op("RESHAPE", [z, shape], [flat], options("ReshapeOptions", newShape=[8, 5]))
     for name_of, y in zip(("COMPLEX_ABS", "REAL", "IMAG"), outputs):
         m.op(name_of, [flat], [y])
+    m.op("CAST", [flat], [outputs[3]], options("CastOptions"))
     m.save(name, [x], outputs, folder)
 
 

@@ -172,6 +172,77 @@ static void captures_become_inputs_of_the_owner(void **state) {
   tn_graph_free(g);
 }
 
+/* Loop(trips, go, w, a, b) -> (w_last, a_last, b_last), whose body hands w on by Identity and lets
+ * a and b change places. */
+static tn_graph *with_loop(tn_graph **out_body) {
+  static const char *const given[] = {"trips", "go", "w", "a", "b"}, *const last[] = {"w_last",
+                                                                                      "a_last",
+                                                                                      "b_last"};
+  tn_graph *g = new_graph(), *body = tn_graph_api_table.subgraph_new(g);
+  int32_t in[5], out[3], copy = tn_graph_value(body, "w_in"), next = tn_graph_value(body, "w_out");
+  for (int k = 0; k < 5; k++) set_io(g, given[k], NULL), in[k] = tn_graph_value(g, given[k]);
+  for (int k = 0; k < 3; k++) set_io(g, NULL, last[k]), out[k] = tn_graph_value(g, last[k]);
+  set_io(body, "trip", NULL);
+  set_io(body, "go_in", "go_in");
+  set_io(body, "w_in", "w_out");
+  set_io(body, "a_in", "b_in");
+  set_io(body, "b_in", "a_in");
+  const tn_node identity = {.head = TN_HEAD(tn_node),
+                            .domain = "",
+                            .op = "Identity",
+                            .name = "same",
+                            .n_inputs = 1,
+                            .n_outputs = 1,
+                            .inputs = &copy,
+                            .outputs = &next};
+  assert_true(tn_graph_add_node(body, &identity) >= 0);
+  const tn_attr attr = {.head = TN_HEAD(tn_attr),
+                        .name = "body",
+                        .kind = TN_ATTR_GRAPH,
+                        .graphs = &body,
+                        .n_graphs = 1};
+  const tn_attr *const attrs[] = {&attr};
+  const tn_node loop = {.head = TN_HEAD(tn_node),
+                        .domain = "",
+                        .op = "Loop",
+                        .name = "loop",
+                        .n_inputs = 5,
+                        .n_outputs = 3,
+                        .n_attrs = 1,
+                        .inputs = in,
+                        .outputs = out,
+                        .attrs = attrs};
+  assert_true(tn_graph_add_node(g, &loop) >= 0);
+  *out_body = body;
+  return g;
+}
+
+static void what_a_loop_carries_unchanged_is_captured(void **state) {
+  (void)state;
+  tn_graph *body, *g = with_loop(&body);
+  assert_int_equal(tn_graph_resolve(g, NULL), TN_OK);
+  for (int again = 0; again < 2; again++) {
+    assert_int_equal(tn_graph_hoist(g, 0), TN_OK);
+    const tn_gnode *n = tn_graph_node(g, 0);
+    const int32_t w = tn_graph_value(g, "w");
+    assert_int_equal(n->n_formal, 4); /* trips, go, a, b; then w */
+    assert_int_equal(n->node.n_inputs, 5);
+    assert_int_equal(n->node.inputs[4], w);
+    assert_int_equal(n->node.n_outputs, 2);
+    assert_int_equal(n->node.outputs[0], tn_graph_value(g, "a_last"));
+    assert_int_equal(g->outputs.data[0], w);
+    assert_int_equal(body->inputs.n, 4);
+    assert_int_equal(body->outputs.n, 3);
+    assert_int_equal(body->captures.n, 1);
+    assert_int_equal(body->captures.data[0].inner, tn_graph_value(body, "w_in"));
+    assert_int_equal(body->captures.data[0].outer, w);
+    assert_int_equal(body->captures.data[0].input, 4);
+  }
+  assert_int_equal(tn_graph_sort(g, NULL), TN_OK);
+  assert_int_equal(tn_graph_verify(g, "test", NULL), TN_OK);
+  tn_graph_free(g);
+}
+
 static void undefined_names_are_reported_with_their_reader(void **state) {
   (void)state;
   tn_graph *branch, *g = with_branch("nowhere", &branch);
@@ -333,6 +404,7 @@ int main(void) {
       cmocka_unit_test(replacing_keeps_users_exact),
       cmocka_unit_test(replacing_a_node_moves_outputs_and_names),
       cmocka_unit_test(captures_become_inputs_of_the_owner),
+      cmocka_unit_test(what_a_loop_carries_unchanged_is_captured),
       cmocka_unit_test(undefined_names_are_reported_with_their_reader),
       cmocka_unit_test(clones_are_independent_and_share_constants),
       cmocka_unit_test(nodes_added_in_order_need_no_sorting),
