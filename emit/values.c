@@ -4,26 +4,12 @@
 
 #include "base/diag.h"
 #include "emit.h"
+#include "tenon/experimental/emit_elementwise.h"
 #include "tenon/kit/dtype.h"
 #include "tenon/kit/element.h"
 
 const char *emit_c_type(uint32_t dtype) {
-  switch (dtype) {
-    case TN_F32: return "float";
-    case TN_F64: return "double";
-    case TN_I8: return "int8_t";
-    case TN_I16: return "int16_t";
-    case TN_I32: return "int32_t";
-    case TN_I64: return "int64_t";
-    case TN_BOOL:
-    case TN_U8: return "uint8_t";
-    case TN_F16:
-    case TN_BF16:
-    case TN_U16: return "uint16_t";
-    case TN_U32: return "uint32_t";
-    case TN_U64: return "uint64_t";
-    default: return NULL;
-  }
+  return dtype == TN_F16 || dtype == TN_BF16 ? "uint16_t" : tn_emit_c_type(dtype);
 }
 
 uint32_t emit_stored_type(uint32_t dtype) {

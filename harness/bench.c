@@ -40,12 +40,12 @@ static void print(const check_subject *s, const double *samples, int n) {
 }
 
 void check_bench(const check_subject *s) {
-  static const check_way way = {"bench", .at_end = false, .n_ranges = 1, .n_workers = 1,
-                                .in_place = -1};
+  static const check_variant variant = {"bench", .at_end = false, .n_ranges = 1, .n_workers = 1,
+                                        .in_place = -1};
   double *samples = check_need(tn_alloc(tn_default_allocator(), MAX_SAMPLES * sizeof *samples));
   check_run r;
   check_problem_fill(s->problem);
-  if (check_run_open(&r, s, &way)) {
+  if (check_run_open(&r, s, &variant)) {
     const double end = (double)tn_now_ns() + s->problem->env->options.bench_ms * 1e6;
     int n = 0;
     bool ok = check_run_stages(&r) && check_run_stages(&r); /* warm up */

@@ -141,7 +141,7 @@ static void make_chain(check_subject *s, const chain *c, tn_epilogue *steps,
 }
 
 static void run_chain(check_subject *s, const chain *c, tn_arena *arena) {
-  static const check_way ways[] = {
+  static const check_variant variants[] = {
       {"one range", .at_end = true, .n_ranges = 1, .n_workers = 1, .pattern = 0xFF, .in_place = -1},
       {"7 ranges in reverse", .reverse = true, .n_ranges = 7, .n_workers = 3, .pattern = 0x5B,
        .in_place = -1}};
@@ -157,8 +157,8 @@ static void run_chain(check_subject *s, const chain *c, tn_arena *arena) {
     y->data = check_need(tn_arena_copy(arena, y->data, (uint64_t)tn_storage_bytes(y)));
     transform(s, y);
     s->expected = expected;
-    for (size_t k = 0; k < sizeof ways / sizeof *ways && check_unit_ok(p->env); k++)
-      check_drive(s, &ways[k], NULL);
+    for (size_t k = 0; k < sizeof variants / sizeof *variants && check_unit_ok(p->env); k++)
+      check_drive(s, &variants[k], NULL);
   }
   check_unit_end(p->env);
 }

@@ -9,7 +9,7 @@
 
 enum { ROUNDS = 16, SETTLED = 8, MAX_RUNS = 200, THREAD_NS = 3000000, MAX_ALLOCATIONS = 100 };
 
-static const check_way plain_way = {"one range",    .at_end = true,  .n_ranges = 1,
+static const check_variant plain = {"one range",    .at_end = true,  .n_ranges = 1,
                                     .n_workers = 1, .pattern = 0x5B, .in_place = -1};
 
 /* ---- what a kernel is compared with where there is no reference -------------------------------
@@ -36,7 +36,7 @@ const check_results *check_self_expected(const check_subject *s) {
   check_run r;
   check_problem_fill(s->problem);
   const check_results *kept = NULL;
-  if (check_run_open(&r, s, &plain_way) && check_run_stages(&r)) kept = keep(&r);
+  if (check_run_open(&r, s, &plain) && check_run_stages(&r)) kept = keep(&r);
   check_run_close(&r);
   return kept;
 }
@@ -47,7 +47,7 @@ static void many_times(const check_subject *s) {
   uint64_t used[ROUNDS];
   for (int k = 0; k < ROUNDS && check_unit_ok(s->problem->env); k++) {
     check_run r;
-    if (check_run_open(&r, s, &plain_way)) check_run_stages(&r);
+    if (check_run_open(&r, s, &plain)) check_run_stages(&r);
     check_run_close(&r);
     used[k] = check_malloc_bytes();
   }
@@ -115,7 +115,7 @@ static void compare(const check_run *r, const char *how) {
 
 static void interleaved(const check_subject *s) {
   check_run one, other;
-  const bool ok = check_run_open(&one, s, &plain_way) & check_run_open(&other, s, &plain_way);
+  const bool ok = check_run_open(&one, s, &plain) & check_run_open(&other, s, &plain);
   if (ok && !is_dynamic(&one)) {
     reverse_inputs(&other);
     check_doing(s->problem->env, "run(), two calls in turn");
@@ -160,7 +160,7 @@ static void *race(void *arg) {
 static void open_racer(racer *r, const check_subject *s, atomic_int *waiting, bool *ok) {
   memset(r, 0, sizeof *r);
   r->waiting = waiting;
-  *ok = check_run_open(&r->run, s, &plain_way) && *ok && !is_dynamic(&r->run);
+  *ok = check_run_open(&r->run, s, &plain) && *ok && !is_dynamic(&r->run);
 }
 
 static void remember(racer *r, tn_arena *arena) {
@@ -205,7 +205,7 @@ static void two_threads(const check_subject *s) {
 /* New data at the same places give what they give at others. */
 static void other_data(const check_subject *s) {
   check_run old, fresh;
-  const bool ok = check_run_open(&old, s, &plain_way) & check_run_open(&fresh, s, &plain_way);
+  const bool ok = check_run_open(&old, s, &plain) & check_run_open(&fresh, s, &plain);
   if (ok && !is_dynamic(&old)) {
     check_doing(s->problem->env, "run(), on other data at the same places");
     run_all(&old);
@@ -264,7 +264,7 @@ static void other_shapes(const check_subject *s, const check_run *r) {
   if (open_longer(s->problem, &arena, &line, &longer) &&
       !check_subject_match(&twin, &arena, NULL)) {
     check_run other;
-    if (check_run_open(&other, &twin, &plain_way)) compare_states(r, &other);
+    if (check_run_open(&other, &twin, &plain)) compare_states(r, &other);
     check_run_close(&other);
   }
   check_problem_close(&longer);
@@ -279,7 +279,7 @@ static void without_memory(const check_subject *s) {
   for (int64_t n = 1; n <= MAX_ALLOCATIONS && reached && check_unit_ok(env); n++) {
     check_run r;
     env->fail_alloc = n;
-    if (check_run_open(&r, s, &plain_way)) check_run_stages(&r);
+    if (check_run_open(&r, s, &plain)) check_run_stages(&r);
     check_doing(env, "finish() after the host's memory ran out");
     reached = r.context.n_asked >= n;
     const int status = atomic_load(&r.status);
@@ -295,7 +295,7 @@ void check_repeat(const check_subject *s) {
   check_run r;
   const bool pure = !(s->problem->op->op.flags & TN_OP_IMPURE);
   check_problem_fill(s->problem);
-  const bool opened = check_run_open(&r, s, &plain_way);
+  const bool opened = check_run_open(&r, s, &plain);
   if (opened && r.state && !s->kernel->kernel.finish && s->problem->n_inputs) other_shapes(s, &r);
   const bool serial = (s->kernel->kernel.flags & TN_KERNEL_SERIAL) != 0;
   check_run_close(&r);

@@ -47,7 +47,7 @@ static void make_call(check_run *r) {
                       .version = p->version,
                       .n_inputs = check_subject_n_inputs(s),
                       .n_outputs = p->n_outputs,
-                      .n_workers = r->way->n_workers,
+                      .n_workers = r->variant->n_workers,
                       .inputs = r->in,
                       .outputs = r->out,
                       .epilogue = s->epilogue,
@@ -60,8 +60,8 @@ static void make_call(check_run *r) {
 }
 
 const char *check_subject_match(const check_subject *s, tn_arena *reasons, bool *out_own) {
-  static const check_way way = {.n_workers = 1};
-  check_run r = {.s = s, .way = &way};
+  static const check_variant variant = {.n_workers = 1};
+  check_run r = {.s = s, .variant = &variant};
   check_context_open(&r.context, s->problem->env, s->problem);
   make_types(&r);
   make_call(&r);
@@ -85,7 +85,7 @@ static void make_inputs(check_run *r) {
     packed.layout = r->s->form.in[k];
     const uint64_t bytes = (uint64_t)tn_storage_bytes(&packed);
     r->inputs[k] = check_buffer_new(r->context.env, bytes, packed.dtype == TN_STRING ? 8 : 1,
-                                    r->way->at_end, v->name);
+                                    r->variant->at_end, v->name);
     packed.data = r->inputs[k]->data;
     check_layout_pack(&v->tensor, &packed);
     r->originals[k] = packed;
@@ -95,13 +95,13 @@ static void make_inputs(check_run *r) {
 
 static check_buffer *new_filled(check_run *r, uint64_t bytes, uint8_t pattern, const char *name) {
   if (!bytes) return NULL;
-  check_buffer *b = check_buffer_new(r->context.env, bytes, 64, r->way->at_end, name);
+  check_buffer *b = check_buffer_new(r->context.env, bytes, 64, r->variant->at_end, name);
   memset(b->data, pattern, bytes);
   return b;
 }
 
 static void share_in_place(check_run *r) {
-  const int32_t k = r->way->in_place;
+  const int32_t k = r->variant->in_place;
   if (k < 0) return;
   check_buffer_free(r->context.env, r->results.buffers[k]);
   r->results.buffers[k] = r->inputs[r->plan.in_place[k]];
@@ -114,12 +114,12 @@ static void point_to_data(check_run *r) {
   for (uint32_t k = 0; k < check_subject_n_inputs(r->s); k++) {
     if (!r->inputs[k]) continue;
     const bool hidden =
-        r->way->null_empty && !r->inputs[k]->bytes && !check_subject_input(r->s, k)->constant;
+        r->variant->null_empty && !r->inputs[k]->bytes && !check_subject_input(r->s, k)->constant;
     r->types_in[k].data = hidden ? NULL : r->inputs[k]->data;
   }
   for (uint32_t k = 0; k < r->results.n; k++) {
     if (!r->out[k]) continue;
-    if (r->way->null_empty && r->results.buffers[k] && !r->results.buffers[k]->bytes)
+    if (r->variant->null_empty && r->results.buffers[k] && !r->results.buffers[k]->bytes)
       r->results.values[k].data = NULL;
     r->out[k] = &r->results.values[k];
   }
@@ -129,7 +129,7 @@ static void point_to_data(check_run *r) {
 
 static bool failed(check_run *r, tn_status status, const char *what) {
   if (r->context.env->fail_alloc) return false; /* as it may */
-  check_fail(r->context.env, "%s: %s: %s", r->way->name, what,
+  check_fail(r->context.env, "%s: %s: %s", r->variant->name, what,
              r->context.said[0] ? r->context.said : tn_status_text(status));
   return false;
 }
@@ -146,12 +146,13 @@ static bool has_room(check_run *r, uint64_t bytes, uint64_t times, const char *w
 /* "A pure function of its call": plans that differ make sessions that differ. */
 static void ask_again(check_run *r) {
   tn_kernel_plan again;
-  check_doing(r->context.env, "plan() once more, %s", r->way->name);
+  check_doing(r->context.env, "plan() once more, %s", r->variant->name);
   const tn_call *call = check_show(r, "the call of plan() once more");
   const tn_status status = tn_kernel_ask_plan(r->s->kernel, call, NULL, &again);
   check_hide(r);
   if (!status && memcmp(&again, &r->plan, sizeof again))
-    check_fail(r->context.env, "%s: plan() answers something else the second time", r->way->name);
+    check_fail(r->context.env, "%s: plan() answers something else the second time",
+               r->variant->name);
 }
 
 /* What it answers before the host makes something of it that makes sense. */
@@ -165,20 +166,20 @@ static void check_plan(check_run *r) {
   for (int32_t k = 0; k < TN_MAX_IN_PLACE && check_unit_ok(env); k++)
     if (p.in_place[k] < -1 || p.in_place[k] >= (int32_t)r->call.n_inputs)
       check_fail(env, "%s: plan() has in_place[%d] %d, which is neither -1 nor an input",
-                 r->way->name, k, p.in_place[k]);
+                 r->variant->name, k, p.in_place[k]);
   for (uint32_t k = 0; k < p.n_stages && k < TN_MAX_STAGES && check_unit_ok(env); k++)
     if (p.grain[k] < 0)
-      check_fail(env, "%s: plan() has a grain of %lld", r->way->name, (long long)p.grain[k]);
+      check_fail(env, "%s: plan() has a grain of %lld", r->variant->name, (long long)p.grain[k]);
   if (!(p.cost_ns >= 0 && p.cost_ns < 1e18) && check_unit_ok(env))
-    check_fail(env, "%s: plan() has a cost of %g ns", r->way->name, p.cost_ns);
+    check_fail(env, "%s: plan() has a cost of %g ns", r->variant->name, p.cost_ns);
   if (p.state_bytes && !kernel->prepare && check_unit_ok(env))
     check_fail(env, "%s: plan() has %llu bytes of state, but there is no prepare() to fill them",
-               r->way->name, (unsigned long long)p.state_bytes);
+               r->variant->name, (unsigned long long)p.state_bytes);
 }
 
 static bool ask_plan(check_run *r) {
   tn_diag *diag = check_need(tn_diag_create());
-  check_doing(r->context.env, "plan(), %s", r->way->name);
+  check_doing(r->context.env, "plan(), %s", r->variant->name);
   const tn_call *call = check_show(r, "the call of plan()");
   tn_status status = tn_kernel_ask_plan(r->s->kernel, call, diag, &r->plan);
   check_hide(r);
@@ -192,7 +193,7 @@ static bool ask_plan(check_run *r) {
   }
   return has_room(r, r->plan.scratch_bytes, 1, "scratch") &&
          has_room(r, r->plan.state_bytes, 1, "state") &&
-         has_room(r, r->plan.worker_scratch_bytes, r->way->n_workers, "workers' scratch");
+         has_room(r, r->plan.worker_scratch_bytes, r->variant->n_workers, "workers' scratch");
 }
 
 static bool packs(const tn_kernel *kernel) {
@@ -209,7 +210,7 @@ static void prepare_again(check_run *r) {
   void *const state = r->call.state;
   tn_kernel_plan plan;
   check_buffer *again = new_filled(r, r->plan.state_bytes, 0, "the state once more");
-  check_doing(r->context.env, "plan() and prepare() once more, %s", r->way->name);
+  check_doing(r->context.env, "plan() and prepare() once more, %s", r->variant->name);
   r->call.n_workers = n_workers == 1 ? 7 : 1;
   r->call.state = again->data;
   const tn_call *call = check_show(r, "the call of plan() and prepare()");
@@ -224,7 +225,7 @@ static void prepare_again(check_run *r) {
     check_fail(r->context.env,
                "%s: prepare() with another number of workers, or at another place, "
                "makes another state, and state_key is the same",
-               r->way->name);
+               r->variant->name);
   check_buffer_free(r->context.env, again);
 }
 
@@ -236,23 +237,23 @@ static bool prepare(check_run *r) {
   r->state = new_filled(r, r->plan.state_bytes, 0, "the state");
   if (!r->state) return true;
   r->call.state = r->state->data;
-  check_doing(r->context.env, "prepare(), %s", r->way->name);
+  check_doing(r->context.env, "prepare(), %s", r->variant->name);
   const tn_call *call = check_show(r, "the call of prepare()");
   tn_status status = kernel->prepare ? kernel->prepare(call) : TN_OK;
   check_hide(r);
   if (status) return failed(r, status, "prepare() fails");
   r->prepared = true;
   if (!check_buffer_intact(r->state))
-    check_fail(r->context.env, "%s: prepare() writes outside of its state", r->way->name);
+    check_fail(r->context.env, "%s: prepare() writes outside of its state", r->variant->name);
   if (packs(kernel)) prepare_again(r);
   check_buffer_protect(r->state, true);
   return true;
 }
 
 static void make_scratch(check_run *r) {
-  r->scratch = new_filled(r, r->plan.scratch_bytes, r->way->pattern, "scratch");
-  r->worker_scratch = new_filled(r, r->call.worker_scratch_bytes * r->way->n_workers,
-                                 r->way->pattern, "the workers' scratch");
+  r->scratch = new_filled(r, r->plan.scratch_bytes, r->variant->pattern, "scratch");
+  r->worker_scratch = new_filled(r, r->call.worker_scratch_bytes * r->variant->n_workers,
+                                 r->variant->pattern, "the workers' scratch");
   r->call.scratch = r->scratch ? r->scratch->data : NULL;
   r->call.worker_scratch = r->worker_scratch ? r->worker_scratch->data : NULL;
 }
@@ -270,14 +271,14 @@ void check_run_hide_packed(check_run *r, bool hide) {
   }
 }
 
-bool check_run_open(check_run *r, const check_subject *s, const check_way *way) {
+bool check_run_open(check_run *r, const check_subject *s, const check_variant *variant) {
   memset(r, 0, sizeof *r);
   r->s = s;
-  r->way = way;
+  r->variant = variant;
   tn_arena_init(&r->arena, tn_default_allocator());
   check_context_open(&r->context, s->problem->env, s->problem);
-  r->context.at_end = way->at_end;
-  r->context.pattern = way->pattern;
+  r->context.at_end = variant->at_end;
+  r->context.pattern = variant->pattern;
   r->context.form = &s->form;
   make_inputs(r);
   make_types(r);
@@ -288,7 +289,8 @@ bool check_run_open(check_run *r, const check_subject *s, const check_way *way) 
   share_in_place(r);
   point_to_data(r);
   for (uint32_t k = 0; k < CHECK_MAX_IO && r->context.env->limits; k++)
-    if (r->inputs[k] && (way->in_place < 0 || r->plan.in_place[way->in_place] != (int32_t)k))
+    if (r->inputs[k] &&
+        (variant->in_place < 0 || r->plan.in_place[variant->in_place] != (int32_t)k))
       check_buffer_protect(r->inputs[k], true);
   check_run_hide_packed(r, true);
   r->context.running = true;
@@ -319,13 +321,13 @@ static void finish(check_run *r) {
 void check_run_close(check_run *r) {
   check_env *env = r->context.env;
   r->context.running = false;
-  check_doing(env, "finish(), %s", r->way->name);
+  check_doing(env, "finish(), %s", r->variant->name);
   if (r->prepared && r->s->kernel->kernel.finish) finish(r);
   if (r->context.n_allocated < 0 && check_unit_ok(env))
-    check_fail(env, "%s: host->free() is called %lld times more than host->alloc()", r->way->name,
-               -(long long)r->context.n_allocated);
+    check_fail(env, "%s: host->free() is called %lld times more than host->alloc()",
+               r->variant->name, -(long long)r->context.n_allocated);
   if (r->context.n_allocated > 0 && check_unit_ok(env))
-    check_fail(env, "%s: %lld blocks of the host's memory are not given back", r->way->name,
+    check_fail(env, "%s: %lld blocks of the host's memory are not given back", r->variant->name,
                (long long)r->context.n_allocated);
   check_results_close(env, &r->results);
   for (uint32_t k = 0; k < CHECK_MAX_IO; k++) check_buffer_free(env, r->inputs[k]);
@@ -356,22 +358,23 @@ static void run_threaded(void *arg, int64_t begin, int64_t end, uint32_t worker)
 static uint64_t hash_scratch_of_others(const check_run *r, uint32_t worker) {
   const uint64_t bytes = r->call.worker_scratch_bytes;
   uint64_t hash = 0;
-  for (uint32_t k = 0; r->worker_scratch && k < r->way->n_workers; k++)
+  for (uint32_t k = 0; r->worker_scratch && k < r->variant->n_workers; k++)
     if (k != worker)
       hash = tn_hash_bytes((const char *)r->worker_scratch->data + k * bytes, bytes, hash);
   return hash;
 }
 
 static void run_ranges(check_run *r, uint32_t stage) {
-  const int64_t n = r->plan.items[stage], ranges = tn_min_i64(r->way->n_ranges, n);
+  const int64_t n = r->plan.items[stage], ranges = tn_min_i64(r->variant->n_ranges, n);
   for (int64_t i = 0; i < ranges; i++) {
-    const int64_t at = r->way->reverse ? ranges - 1 - i : i;
-    const uint32_t worker = (uint32_t)(r->way->n_workers - 1 - (uint64_t)i % r->way->n_workers);
+    const int64_t at = r->variant->reverse ? ranges - 1 - i : i;
+    const uint32_t worker =
+        (uint32_t)(r->variant->n_workers - 1 - (uint64_t)i % r->variant->n_workers);
     const uint64_t before = hash_scratch_of_others(r, worker);
     check_run_range(r, stage, n * at / ranges, n * (at + 1) / ranges, worker);
     if (hash_scratch_of_others(r, worker) == before || !check_unit_ok(r->context.env)) continue;
     check_fail(r->context.env, "%s: run() as worker %u writes to the scratch of another worker",
-               r->way->name, worker);
+               r->variant->name, worker);
   }
 }
 
@@ -385,7 +388,7 @@ static bool run_stages(check_run *r) {
   for (uint32_t stage = 0; stage < r->plan.n_stages; stage++) {
     if (r->plan.items[stage] <= 0) continue;
     r->stage = stage;
-    if (r->way->threads)
+    if (r->variant->threads)
       tn_pool_run(threads_of(r->context.env), r->plan.items[stage], 1, 1, run_threaded, r);
     else
       run_ranges(r, stage);
@@ -396,7 +399,7 @@ static bool run_stages(check_run *r) {
 
 bool check_run_stages(check_run *r) {
   const bool timed = r->context.env->options.bench;
-  check_doing(r->context.env, "run(), %s", r->way->name);
+  check_doing(r->context.env, "run(), %s", r->variant->name);
   if (!timed) check_show(r, "the call of run()");
   const bool ok = run_stages(r);
   if (!timed) check_hide(r);

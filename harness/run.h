@@ -23,7 +23,7 @@ typedef struct check_subject { /* a kernel in the form in which it takes a probl
   const check_results *expected; /* with the epilogue applied */
 } check_subject;
 
-typedef struct check_way { /* how to run it */
+typedef struct check_variant { /* how to run it */
   const char *name;
   bool at_end; /* buffers end at an unreadable page; else they begin after one */
   bool reverse, twice, null_empty;
@@ -32,7 +32,7 @@ typedef struct check_way { /* how to run it */
   uint8_t pattern;  /* of outputs, scratch */
   bool threads;     /* ranges run on the pool */
   int32_t in_place; /* output that shares memory with its input; -1: none */
-} check_way;
+} check_variant;
 
 /* Inputs of the call: the problem's, then what epilogues add. NULL: left out. */
 const check_value *check_subject_input(const check_subject *s, uint32_t k);
@@ -41,12 +41,12 @@ uint32_t check_subject_n_inputs(const check_subject *s);
  * refuse() says so, and not its rows. */
 const char *check_subject_match(const check_subject *s, tn_arena *reasons, bool *out_own);
 /* Runs and compares; failures go to env. out_plan (may be NULL): what plan() answered. */
-void check_drive(const check_subject *s, const check_way *way, tn_kernel_plan *out_plan);
+void check_drive(const check_subject *s, const check_variant *variant, tn_kernel_plan *out_plan);
 
 /* What drive.c and bench.c share: a prepared call. */
 typedef struct check_run {
   const check_subject *s;
-  const check_way *way;
+  const check_variant *variant;
   check_context context;
   tn_arena arena;
   tn_call call;
@@ -68,10 +68,10 @@ typedef struct check_run {
   uint32_t stage;    /* that runs on threads */
 } check_run;
 /* False: the failure has been told; close it nevertheless. */
-bool check_run_open(check_run *r, const check_subject *s, const check_way *way);
+bool check_run_open(check_run *r, const check_subject *s, const check_variant *variant);
 /* Items of [begin, end) of a stage on the calling thread. */
 void check_run_range(check_run *r, uint32_t stage, int64_t begin, int64_t end, uint32_t worker);
-/* All stages in the ranges that the way says. False: the failure has been told. */
+/* All stages in the ranges that the variant says. False: the failure has been told. */
 bool check_run_stages(check_run *r);
 /* Outputs prefilled anew. */
 void check_run_again(check_run *r);

@@ -1,4 +1,4 @@
-/* All the ways in which one kernel is run on one problem, and the promises of its plan. */
+/* All the variants by which one kernel is run on one problem, and the promises of its plan. */
 #include <math.h>
 #include <string.h>
 
@@ -7,10 +7,10 @@
 /* One item alone must leave every other element of output 0 as it was: the host runs element-
  * wise followers on the range that an item has just written. */
 static void check_one_item(const check_subject *s, int64_t per_item) {
-  static const check_way way = {"one item alone", .at_end = true,  .n_ranges = 1,
-                                .n_workers = 1,   .pattern = 0x5B, .in_place = -1};
+  static const check_variant variant = {"one item alone", .at_end = true,  .n_ranges = 1,
+                                        .n_workers = 1,   .pattern = 0x5B, .in_place = -1};
   check_run r;
-  if (!check_run_open(&r, s, &way)) {
+  if (!check_run_open(&r, s, &variant)) {
     check_run_close(&r);
     return;
   }
@@ -20,7 +20,7 @@ static void check_one_item(const check_subject *s, int64_t per_item) {
                 last = tn_min_i64(first + per_item * size, (int64_t)r.results.buffers[0]->bytes);
   check_run_range(&r, 0, item, item + 1, 0);
   for (int64_t k = 0; k < (int64_t)r.results.buffers[0]->bytes; k++) {
-    if ((k >= first && k < last) || r.results.buffers[0]->data[k] == way.pattern) continue;
+    if ((k >= first && k < last) || r.results.buffers[0]->data[k] == variant.pattern) continue;
     check_fail(
         s->problem->env,
         "item %lld writes element %lld of output 0, outside of the elements it says it writes",
@@ -67,11 +67,11 @@ static void change_others(check_run *r, int64_t item, int others) {
 /* An element-wise run follows another kernel, range by range: the elements behind its range are not
  * there yet. So one element must come out the same, whatever the others are. */
 static void check_neighbours(const check_subject *s, int64_t item) {
-  static const check_way way = {"one element alone", .at_end = true,  .n_ranges = 1,
-                                .n_workers = 1,      .pattern = 0x5B, .in_place = -1};
+  static const check_variant variant = {"one element alone", .at_end = true,  .n_ranges = 1,
+                                        .n_workers = 1,      .pattern = 0x5B, .in_place = -1};
   uint8_t first[16];
   check_run r;
-  if (check_run_open(&r, s, &way)) {
+  if (check_run_open(&r, s, &variant)) {
     const size_t size = tn_dtype(s->problem->outputs[0].dtype)->bits / 8;
     const uint8_t *at = r.results.buffers[0]->data + (size_t)item * size;
     check_doing(s->problem->env, "run(), one element alone");
@@ -124,14 +124,14 @@ static void check_in_place(const check_subject *s, const tn_kernel_plan *plan) {
     const int32_t from = plan->in_place[k];
     if (from < 0 || (uint32_t)from >= s->problem->n_inputs || s->problem->inputs[from]->constant)
       continue;
-    const check_way way = {"in place",     .at_end = true,  .n_ranges = 2, .reverse = true,
-                           .n_workers = 1, .pattern = 0xFF, .in_place = k};
-    check_drive(s, &way, NULL);
+    const check_variant variant = {"in place",     .at_end = true,  .n_ranges = 2, .reverse = true,
+                                   .n_workers = 1, .pattern = 0xFF, .in_place = k};
+    check_drive(s, &variant, NULL);
   }
 }
 
 void check_trial(const check_subject *s, bool full) {
-  static const check_way ways[] = {
+  static const check_variant variants[] = {
       {"2 threads", .at_end = true, .n_ranges = 1, .n_workers = 2, .pattern = 0x5B, .in_place = -1,
        .threads = true},
       {"one range", .at_end = true, .n_ranges = 1, .n_workers = 1, .pattern = 0xFF, .in_place = -1},
@@ -141,8 +141,9 @@ void check_trial(const check_subject *s, bool full) {
        .pattern = 0xFF, .in_place = -1}};
   check_env *env = s->problem->env;
   tn_kernel_plan plan = {.head = TN_HEAD(tn_kernel_plan)};
-  const size_t n = CHECK_THREADS_ONLY ? 1 : full ? sizeof ways / sizeof *ways : 2;
-  for (size_t k = 0; k < n && check_unit_ok(env); k++) check_drive(s, &ways[k], k ? NULL : &plan);
+  const size_t n = CHECK_THREADS_ONLY ? 1 : full ? sizeof variants / sizeof *variants : 2;
+  for (size_t k = 0; k < n && check_unit_ok(env); k++)
+    check_drive(s, &variants[k], k ? NULL : &plan);
   if (CHECK_THREADS_ONLY || !full || !check_unit_ok(env)) return;
   check_in_place(s, &plan);
   if (check_unit_ok(env)) check_promises(s, &plan);

@@ -116,8 +116,6 @@ tn_status tflite_tensors_read(tflite_subgraph *s);
  * index: left out. is_read: an operator reads it, so that without elements and source it is a
  * constant, too. */
 tn_status tflite_value(tflite_subgraph *s, int64_t index, bool is_read, int32_t *out_value);
-/* "INT8". */
-const char *tflite_dtype_name(int64_t type);
 
 /* ---- sparse.c ---- */
 

@@ -5,28 +5,16 @@
 
 /* ---- types ---- */
 
-/* By the numbers of TensorType. Those without a dtype are handles, which have no elements. */
-static const struct {
-  const char *name;
-  uint32_t dtype;
-} dtypes[] = {{"FLOAT32", TN_F32},       {"FLOAT16", TN_F16},
-              {"INT32", TN_I32},         {"UINT8", TN_U8},
-              {"INT64", TN_I64},         {"STRING", TN_STRING},
-              {"BOOL", TN_BOOL},         {"INT16", TN_I16},
-              {"COMPLEX64", TN_C64},     {"INT8", TN_I8},
-              {"FLOAT64", TN_F64},       {"COMPLEX128", TN_C128},
-              {"UINT64", TN_U64},        {"RESOURCE", TN_NONE},
-              {"VARIANT", TN_NONE},      {"UINT32", TN_U32},
-              {"UINT16", TN_U16},        {"INT4", TN_I4},
-              {"BFLOAT16", TN_BF16},     {"INT2", TN_I2},
-              {"UINT4", TN_U4},          {"FLOAT8_E4M3FN", TN_F8E4M3FN},
-              {"FLOAT8_E5M2", TN_F8E5M2}};
+/* By the numbers of TensorType: FLOAT32, FLOAT16, INT32 ... RESOURCE and VARIANT are handles, which
+ * have no elements. */
+static const uint32_t dtypes[] = {TN_F32,  TN_F16,  TN_I32,  TN_U8,       TN_I64,   TN_STRING,
+                                  TN_BOOL, TN_I16,  TN_C64,  TN_I8,       TN_F64,   TN_C128,
+                                  TN_U64,  TN_NONE, TN_NONE, TN_U32,      TN_U16,   TN_I4,
+                                  TN_BF16, TN_I2,   TN_U4,   TN_F8E4M3FN, TN_F8E5M2};
 
 static bool is_type(int64_t type) {
   return type >= 0 && type < (int64_t)(sizeof dtypes / sizeof *dtypes);
 }
-
-const char *tflite_dtype_name(int64_t type) { return is_type(type) ? dtypes[type].name : "?"; }
 
 static tn_status read_shape(const tflite_reader *r, const tn_flat_table *t, tn_tensor *out) {
   const tn_flat_vector shape = tn_flat_vec(t, TENSOR_SHAPE, 4),
@@ -82,7 +70,7 @@ static tn_status read_tensor(tflite_reader *r, const tn_flat_table *t, tflite_te
                        "has type %lld, which this reader does not "
                        "know",
                        (long long)type);
-  out->type.dtype = dtypes[type].dtype;
+  out->type.dtype = dtypes[type];
   out->name = tflite_name(r, tn_flat_text(t, TENSOR_NAME));
   const tn_flat_table q = tn_flat_sub(t, TENSOR_QUANTIZATION, &tflite_quantization_type);
   out->scale = tn_flat_vec(&q, QUANT_SCALE, 4);

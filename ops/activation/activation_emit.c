@@ -89,7 +89,7 @@ static int64_t int_bound_of(const tn_tensor *t, int64_t none) {
 }
 static void clip_int_emit(const tn_emit *e) {
   const tn_tensor *x = e->call->inputs[0];
-  const char *type = tn_emit_number(x->dtype);
+  const char *type = tn_emit_c_type(x->dtype);
   char name[32];
   snprintf(name, sizeof name, "clip_%s", tn_dtype(x->dtype)->name);
   e->function(e, name,

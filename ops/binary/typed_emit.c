@@ -17,8 +17,8 @@ static void emit(const tn_emit *e, const char *op, const char *value) {
   snprintf(name, sizeof name, "%s_%s", op, tn_dtype(type)->name);
   const tn_emit_zip f = {name,
                          value,
-                         {tn_emit_number(type), tn_emit_number(type), NULL},
-                         tn_emit_number(e->call->outputs[0]->dtype)};
+                         {tn_emit_c_type(type), tn_emit_c_type(type), NULL},
+                         tn_emit_c_type(e->call->outputs[0]->dtype)};
   tn_emit_zip_line(e, &f, &b, 0, (const char *const[]){e->input(e, 0), e->input(e, 1)},
                    e->output(e, 0));
 }

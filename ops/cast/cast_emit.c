@@ -11,14 +11,14 @@ static const char *refuse(const tn_call *call) {
   const uint32_t from = call->inputs[0]->dtype, to = call->outputs[0]->dtype;
   const bool halves = (is_half(from) && to == TN_F32) || (from == TN_F32 && is_half(to));
   if ((is_half(from) || is_half(to)) && !halves) return "casts half floats to f32 and back only";
-  if (!halves && (!tn_emit_number(from) || !tn_emit_number(to))) return "C has no type for that";
+  if (!halves && (!tn_emit_c_type(from) || !tn_emit_c_type(to))) return "C has no type for that";
   return from == TN_F64 && !is_float(to) && to != TN_BOOL ? "casts f64 to floats and bool only"
                                                           : NULL;
 }
 
 /* C of the result for x, into text. */
 static void value_of(uint32_t from, uint32_t to, char *text, size_t size) {
-  const char *type = tn_emit_number(to);
+  const char *type = tn_emit_c_type(to);
   if (is_half(from))
     snprintf(text, size, "%s_to_f32(x)", tn_dtype(from)->name);
   else if (is_half(to))
@@ -36,7 +36,7 @@ static void value_of(uint32_t from, uint32_t to, char *text, size_t size) {
 
 static void emit(const tn_emit *e) {
   const uint32_t from = e->call->inputs[0]->dtype, to = e->call->outputs[0]->dtype;
-  const char *type = is_half(from) ? "uint16_t" : tn_emit_number(from);
+  const char *type = is_half(from) ? "uint16_t" : tn_emit_c_type(from);
   char name[48], value[160];
   snprintf(name, sizeof name, "cast_%s_to_%s", tn_dtype(from)->name, tn_dtype(to)->name);
   value_of(from, to, value, sizeof value);
@@ -51,7 +51,7 @@ static void emit(const tn_emit *e) {
               "    y[k] = %s;\n"
               "  }\n"
               "}\n",
-              name, type, is_half(to) ? "uint16_t" : tn_emit_number(to), type, value);
+              name, type, is_half(to) ? "uint16_t" : tn_emit_c_type(to), type, value);
   e->line(e, "%s(%s, %s, %lld);", name, e->input(e, 0), e->output(e, 0),
           (long long)tn_elements(e->call->outputs[0]));
 }

@@ -14,7 +14,7 @@ static void emit(const tn_emit *e) {
   const tn_tensor *x = e->call->inputs[0], *index = e->call->inputs[1];
   const int64_t given = ((const tn_gather_attrs *)e->call->attrs)->axis;
   const around a = around_axis(x, (int32_t)(given < 0 ? given + x->rank : given));
-  const char *type = tn_emit_number(index->dtype), *name = tn_dtype(index->dtype)->name;
+  const char *type = tn_emit_c_type(index->dtype), *name = tn_dtype(index->dtype)->name;
   char function[64];
   snprintf(function, sizeof function, "gather_%s", name);
   e->function(

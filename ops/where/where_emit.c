@@ -4,7 +4,7 @@
 static const char *refuse(const tn_call *call) { return tn_emit_refuse_zip(call, 3); }
 
 static void emit(const tn_emit *e) {
-  const char *type = tn_emit_number(e->call->outputs[0]->dtype);
+  const char *type = tn_emit_c_type(e->call->outputs[0]->dtype);
   char name[64];
   tn_broadcast b;
   if (tn_broadcast_init(&b, e->call->outputs[0], 3, e->call->inputs)) return;

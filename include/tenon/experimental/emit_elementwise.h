@@ -50,7 +50,7 @@ static inline void tn_emit_map_step(const tn_emit *e, const tn_emit_map *map, do
 }
 
 /* The type of C of an element of this dtype; NULL: it is no number of C. */
-static inline const char *tn_emit_number(uint32_t dtype) {
+static inline const char *tn_emit_c_type(uint32_t dtype) {
   switch (dtype) {
     case TN_F32: return "float";
     case TN_F64: return "double";
@@ -122,7 +122,7 @@ static inline const char *tn_emit_refuse_zip(const tn_call *call, uint32_t n) {
   tn_broadcast b;
   if (call->n_inputs != n) return "has another number of inputs";
   for (uint32_t k = 0; k < n; k++)
-    if (!tn_emit_number(call->inputs[k]->dtype)) return "takes no half floats";
+    if (!tn_emit_c_type(call->inputs[k]->dtype)) return "takes no half floats";
   if (!tn_elements(call->outputs[0])) return "its output has no elements";
   if (tn_broadcast_init(&b, call->outputs[0], n, call->inputs)) return "its shapes do not fit";
   return b.rank > TN_MAX_RANK ? "takes no more than 8 dims" : NULL;

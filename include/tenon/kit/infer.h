@@ -47,8 +47,6 @@ TN_KIT_FN tn_status tn_infer_broadcast(const tn_call *call);
 static inline bool tn_dims_equal_or_unknown(int64_t a, int64_t b) {
   return a < 0 || b < 0 || a == b;
 }
-/* What is known of a dim that is both a and b. */
-static inline int64_t tn_dim_known(int64_t a, int64_t b) { return a < 0 ? b : a; }
 
 /* axis in -rank .. rank-1 to 0 .. rank-1; rank must be known. TN_ERR_INVALID if it is outside. */
 TN_KIT_FN tn_status tn_axis_normalize(const tn_call *call, int64_t axis, int32_t rank,

@@ -9,16 +9,6 @@
 #include "tenon/kit/simd.h"
 #include "tenon/kit/vmath.h"
 
-/* The largest lane; NaN lanes do not count, all NaN: any. */
-static inline float tn_vf_top(tn_vf v) {
-  float lanes[TN_VF_LANES];
-  tn_vf_store(lanes, v);
-  for (int step = TN_VF_LANES / 2; step; step /= 2)
-    for (int k = 0; k < step; k++)
-      lanes[k] = lanes[k + step] > lanes[k] ? lanes[k + step] : lanes[k];
-  return lanes[0];
-}
-
 /* e^x for x <= 0, 1.1 ULP; 0 where that is below 1.7e-38: subnormal numbers cost hundreds of
  * cycles, and weights so small count for nothing. NaN stays. */
 static inline tn_vf tn_vf_exp_weight(tn_vf from) {

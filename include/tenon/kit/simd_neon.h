@@ -128,7 +128,6 @@ static inline tn_vf tn_vf_odd(tn_vf a, tn_vf b) {
 typedef float32x4_t tn_v4;
 
 static inline tn_v4 tn_v4_load(const float *p) { return vld1q_f32(p); }
-static inline void tn_v4_store(float *p, tn_v4 v) { vst1q_f32(p, v); }
 /* Rows become columns. */
 static inline void tn_v4_transpose(tn_v4 v[4]) {
   const float64x2_t a = vreinterpretq_f64_f32(vtrn1q_f32(v[0], v[1])),

@@ -185,7 +185,6 @@ static inline tn_v4 tn_v4_load(const float *p) {
   memcpy(&v, p, sizeof v);
   return v;
 }
-static inline void tn_v4_store(float *p, tn_v4 v) { memcpy(p, &v, sizeof v); }
 /* Rows become columns. */
 static inline void tn_v4_transpose(tn_v4 v[4]) {
   const tn_v4 t0 = __builtin_shufflevector(v[0], v[1], 0, 4, 1, 5),

@@ -11,7 +11,6 @@
 typedef __m128 tn_v4;
 
 static inline tn_v4 tn_v4_load(const float *p) { return _mm_loadu_ps(p); }
-static inline void tn_v4_store(float *p, tn_v4 v) { _mm_storeu_ps(p, v); }
 /* Rows become columns. */
 static inline void tn_v4_transpose(tn_v4 v[4]) { _MM_TRANSPOSE4_PS(v[0], v[1], v[2], v[3]); }
 
