@@ -29,7 +29,7 @@ static tn_status find_blocks(pte_reader *r, uint64_t k, uint64_t end, int64_t to
   const uint64_t at = r->at;
   if (to <= (int64_t)k || (uint64_t)to > end)
     return pte_fail(r, TN_ERR_UNSUPPORTED, at,
-                    "not supported: a jump to instruction %lld, which is no branch (a loop?)",
+                    "not supported: a jump to instruction %lld, which is no branch and no loop",
                     (long long)to);
   blocks[0] = (block){.from = k + 1, .to = (uint64_t)to};
   tn_status s = TN_OK;
@@ -78,20 +78,25 @@ static bool writes(const block *b, const pte_value *v, int32_t *out_id) {
   return false;
 }
 
+tn_status pte_add_output(pte_reader *r, int32_t id) {
+  const char *node = r->node;
+  const int32_t out = r->api->value(r->g, NULL);
+  if (out < 0) return pte_graph_fail(r, out, "it cannot be the output of a part");
+  r->node = NULL;
+  const tn_status s = pte_add_node(r, "Identity", &id, 1, &out, 1, NULL, 0);
+  r->node = node;
+  if (s) return s;
+  return r->api->add_output(r->g, out) ? pte_no_memory(r) : TN_OK;
+}
+
 /* What the block leaves in the variable, as an output of its graph. */
 static tn_status add_output(pte_reader *r, block *b, pte_value *v) {
-  int32_t id, out;
+  int32_t id;
   tn_graph *outer = r->g;
   r->g = b->g;
   tn_status s = TN_OK;
   if (!writes(b, v, &id)) s = pte_id(r, v - r->values, &id);
-  out = s ? s : r->api->value(b->g, NULL);
-  if (!s && out < 0) s = pte_graph_fail(r, out, "it cannot be the output of a branch");
-  const char *node = r->node;
-  r->node = NULL;
-  if (!s) s = pte_add_node(r, "Identity", &id, 1, &out, 1, NULL, 0);
-  r->node = node;
-  if (!s && r->api->add_output(b->g, out)) s = pte_no_memory(r);
+  if (!s) s = pte_add_output(r, id);
   r->g = outer;
   return s;
 }

@@ -245,16 +245,64 @@ static tn_status emit(pte_reader *r, const call *c, const char *op, uint32_t n_i
   return s ? s : write_outs(r, c, ids);
 }
 
-/* copy_(self, src, non_blocking): self is src from here on, in its own type and size. */
+static bool same_type(const pte_value *a, const pte_value *b) {
+  bool same = a->kind == PTE_TENSOR && b->kind == PTE_TENSOR && a->type.dtype == b->type.dtype &&
+              a->type.rank == b->type.rank;
+  for (int32_t k = 0; same && k < a->type.rank; k++) same = a->type.shape[k] == b->type.shape[k];
+  return same;
+}
+
+/* copy_(self, src, non_blocking): self is src from here on, in its own type and size. What it was
+ * is of no interest: it may have been nothing. */
 static tn_status emit_in_place(pte_reader *r, call *c) {
+  int32_t id;
+  pte_value *self = pte_get(r, c->args[0]);
+  const pte_value *from = c->n_in > 1 ? pte_get(r, c->args[1]) : NULL;
+  if (self && from && !strcmp(c->op, "aten::copy_") && self->id == TN_NO_ID &&
+      same_type(self, from)) {
+    const tn_status s = pte_id(r, c->args[1], &id);
+    return s ? s : pte_write(r, self, id);
+  }
   c->outs[0] = c->args[0];
   c->n_outs = 1;
   return emit(r, c, c->op, c->n_in);
 }
 
+/* Operators that write arguments, which they answer here: the caches of language models. */
+static const struct writer {
+  const char *name;
+  uint8_t n, args[2];
+  bool answers; /* something else, too; if not, the destination has nothing in it */
+} writers[] = {{"llama::sdpa_with_kv_cache", 2, {3, 4}, true},
+               {"llama::update_cache", 1, {1}, false},
+               {"llama::update_cache_with_indices", 1, {1}, false}};
+
+static const struct writer *find_writer(const char *op) {
+  for (size_t k = 0; k < sizeof writers / sizeof *writers; k++)
+    if (!strcmp(writers[k].name, op)) return &writers[k];
+  return NULL;
+}
+
+static tn_status emit_writer(pte_reader *r, call *c, const struct writer *w) {
+  const uint32_t first = w->answers ? 1 : 0;
+  for (uint32_t k = 0; k < w->n; k++) {
+    if (w->args[k] >= c->n_in)
+      return pte_fail(r, TN_ERR_INVALID, r->at, "has %u arguments; it needs more", c->n_in);
+    c->outs[first + k] = c->args[w->args[k]];
+  }
+  c->n_outs = first + w->n;
+  return emit(r, c, c->op, c->n_in);
+}
+
+/* aten::copy_ */
+static bool is_in_place(const call *c) {
+  const size_t n = strlen(c->op);
+  return n > 7 && c->op[n - 1] == '_' && c->op[n - 2] != '_' && c->n_in;
+}
+
 static tn_status run(pte_reader *r, call *c) {
   const struct renamed *other = find_rename(c->op);
-  const size_t n = strlen(c->op);
+  const struct writer *writer = find_writer(c->op);
   if (other) {
     if (c->n_in < other->n_in)
       return pte_fail(r, TN_ERR_INVALID, r->at, "has %u arguments; it needs %u", c->n_in,
@@ -262,7 +310,8 @@ static tn_status run(pte_reader *r, call *c) {
     snprintf(c->overload, sizeof c->overload, "out");
     return emit(r, c, other->op, other->n_in);
   }
-  if (n > 7 && c->op[n - 1] == '_' && c->op[n - 2] != '_' && c->n_in) return emit_in_place(r, c);
+  if (writer) return emit_writer(r, c, writer);
+  if (is_in_place(c)) return emit_in_place(r, c);
   return emit(r, c, c->op, c->n_in);
 }
 
@@ -286,13 +335,49 @@ static tn_status read_name(pte_reader *r, const tn_flat_table *table, call *c) {
   return pte_status(r);
 }
 
+static bool is_stack(const call *c) { return !strcmp(c->op, "executorch_prim::et_copy_index"); }
+
 tn_status pte_kernel(pte_reader *r, const tn_flat_table *table) {
   call *c = tn_alloc(&r->allocator, sizeof *c);
   if (!c) return pte_no_memory(r);
   const tn_flat_vector args = tn_flat_vec(table, CALL_ARGS, 4);
   tn_status s = read_name(r, table, c);
-  if (!s) s = split_args(r, c, &args);
-  if (!s) s = run(r, c);
+  const bool stacks = !s && is_stack(c);
+  if (!s && !stacks) s = split_args(r, c, &args);
+  if (!s) s = stacks ? pte_stack(r, table) : run(r, c);
+  tn_free(&r->allocator, c, sizeof *c);
+  return s;
+}
+
+/* ---- what it writes ---- */
+
+/* add(x, 1, x) */
+static bool adds_one(const pte_reader *r, const call *c) {
+  if (strcmp(c->op, "executorch_prim::add") || c->n_in < 2 || c->args[0] != c->outs[0])
+    return false;
+  const pte_value *one = pte_peek(r, c->args[1]);
+  return one && one->kind == PTE_INT && one->id == TN_NO_ID && one->literal.i == 1;
+}
+
+static tn_status note_writes(pte_reader *r, const call *c, pte_note note, void *ctx) {
+  const struct writer *w = find_writer(c->op);
+  tn_status s = TN_OK;
+  for (uint32_t k = 0; k < c->n_outs && !s; k++) s = note(ctx, c->outs[k], adds_one(r, c));
+  for (uint32_t k = 0; w && k < w->n && w->args[k] < c->n_in && !s; k++)
+    s = note(ctx, c->args[w->args[k]], false);
+  if (!s && is_in_place(c)) s = note(ctx, c->args[0], false);
+  return s;
+}
+
+tn_status pte_kernel_writes(pte_reader *r, const tn_flat_table *table, pte_note note, void *ctx) {
+  call *c = tn_alloc(&r->allocator, sizeof *c);
+  if (!c) return pte_no_memory(r);
+  const tn_flat_vector args = tn_flat_vec(table, CALL_ARGS, 4);
+  tn_status s = read_name(r, table, c);
+  if (!s && !is_stack(c)) {
+    s = split_args(r, c, &args);
+    if (!s) s = note_writes(r, c, note, ctx);
+  }
   tn_free(&r->allocator, c, sizeof *c);
   return s;
 }

@@ -39,13 +39,10 @@ static tn_status in_buffer(const pte_reader *r, uint64_t index, pte_span *out) {
   return pte_status(r);
 }
 
-static tn_status check_location(const pte_reader *r, const tn_flat_table *extra) {
+bool pte_is_beside(const pte_value *v) {
   enum { EXTERNAL = 1 };
-  if (tn_flat_int(extra, EXTRA_LOCATION, 1, 0) != EXTERNAL) return pte_status(r);
-  const tn_str name = tn_flat_text(extra, EXTRA_NAME);
-  return pte_fail(r, TN_ERR_UNSUPPORTED, extra->at,
-                  "not supported: the tensor '%.*s' is in another file (.ptd)",
-                  (int)(name.size < 80 ? name.size : 80), name.data ? name.data : "");
+  const tn_flat_table extra = tn_flat_sub(&v->table, TENSOR_EXTRA, &pte_extra_type);
+  return tn_flat_int(&extra, EXTRA_LOCATION, 1, 0) == EXTERNAL;
 }
 
 tn_status pte_initial(pte_reader *r, const pte_value *v, pte_span *out) {
@@ -55,8 +52,12 @@ tn_status pte_initial(pte_reader *r, const pte_value *v, pte_span *out) {
   const uint64_t index = (uint64_t)tn_flat_uint(&v->table, TENSOR_BUFFER, 4, 0);
   const bool is_mutable = tn_flat_has(&v->table, TENSOR_ALLOCATION);
   *out = (pte_span){NULL, 0};
-  const tn_status s = check_location(r, &extra);
-  if (s || !index) return s;
+  if (pte_is_beside(v)) {
+    const tn_str name = tn_flat_text(&extra, EXTRA_NAME);
+    const tn_status s = pte_status(r);
+    return s ? s : pte_beside_find(r, name, out);
+  }
+  if (pte_status(r) || !index) return pte_status(r);
   if (!is_mutable) {
     const tn_flat_vector list = tn_flat_vec(&constants, OFFSETS_LIST, 8);
     return list.n ? in_segment(r, &constants, index, out) : in_buffer(r, index, out);

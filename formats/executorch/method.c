@@ -103,11 +103,51 @@ tn_status pte_jump_at(pte_reader *r, uint64_t k, bool *out_is, int64_t *out_cond
   return s ? s : pte_status(r);
 }
 
+/* Notes which instructions are jumped back to, and from where: the last one counts. */
+static tn_status find_loops(pte_reader *r) {
+  const uint64_t n = r->instructions.n;
+  r->loop_ends = tn_arena_alloc(&r->arena, (n + 1) * sizeof *r->loop_ends);
+  if (!r->loop_ends) return pte_no_memory(r);
+  memset(r->loop_ends, 0, (size_t)((n + 1) * sizeof *r->loop_ends));
+  tn_status s = TN_OK;
+  for (uint64_t k = 1; k < n && !s; k++) {
+    bool is_jump;
+    int64_t condition, to;
+    s = pte_jump_at(r, k, &is_jump, &condition, &to);
+    if (!s && is_jump && to >= 0 && (uint64_t)to < k) r->loop_ends[to] = k;
+  }
+  return s;
+}
+
+/* A part that was compiled may write all of its arguments. */
+static tn_status delegate_writes(pte_reader *r, const tn_flat_table *args, pte_note note,
+                                 void *ctx) {
+  const tn_flat_vector list = tn_flat_vec(args, CALL_ARGS, 4);
+  tn_status s = pte_status(r);
+  for (uint64_t k = 0; k < list.n && !s; k++) s = note(ctx, tn_flat_int_at(&list, k), false);
+  return s;
+}
+
+tn_status pte_written(pte_reader *r, uint64_t from, uint64_t to, pte_note note, void *ctx) {
+  tn_status s = TN_OK;
+  for (uint64_t k = from; k < to && !s; k++) {
+    tn_flat_table args;
+    int64_t kind;
+    s = open_instruction(r, k, &kind, &args);
+    if (!s && kind == KERNEL) s = pte_kernel_writes(r, &args, note, ctx);
+    if (!s && kind == DELEGATE) s = delegate_writes(r, &args, note, ctx);
+    if (!s && kind == MOVE) s = note(ctx, tn_flat_int(&args, MOVE_TO, 4, 0), false);
+    if (!s) s = pte_status(r);
+  }
+  return s;
+}
+
 static tn_status run_one(pte_reader *r, uint64_t *k, uint64_t end) {
   tn_flat_table args;
   int64_t kind;
   const tn_status s = open_instruction(r, *k, &kind, &args);
   if (s) return s;
+  if (r->loop_ends[*k]) return pte_loop_at(r, k, end);
   switch (kind) {
     case KERNEL: return pte_kernel(r, &args);
     case DELEGATE: return pte_delegate(r, &args);
@@ -145,6 +185,7 @@ static tn_status end_states(pte_reader *r) {
 tn_status pte_method(pte_reader *r) {
   tn_status s = for_each(r, PLAN_INPUTS, add_input);
   if (!s) s = for_each(r, PLAN_OUTPUTS, name_output);
+  if (!s) s = find_loops(r);
   if (!s) s = pte_run(r, 0, r->instructions.n);
   if (s) return s;
   *r->where = '\0';

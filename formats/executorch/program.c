@@ -38,7 +38,7 @@ const char *pte_text(pte_reader *r, tn_str text) { return tn_flat_name(&r->arena
 
 /* ---- segments ---- */
 
-static uint64_t number(const uint8_t *p, int n) {
+uint64_t pte_number(const uint8_t *p, int n) {
   uint64_t v = 0;
   for (int k = n - 1; k >= 0; k--) v = v << 8 | p[k];
   return v;
@@ -50,7 +50,7 @@ static void read_header(pte_reader *r) {
   enum { AT = 8, LEAST = 24 };
   const tn_source *s = r->source;
   if (s->size < AT + LEAST || memcmp(s->data + AT, "eh00", 4)) return;
-  if (number(s->data + AT + 4, 4) >= LEAST) r->segment_base = number(s->data + AT + 16, 8);
+  if (pte_number(s->data + AT + 4, 4) >= LEAST) r->segment_base = pte_number(s->data + AT + 16, 8);
 }
 
 tn_status pte_segment(const pte_reader *r, uint64_t index, pte_span *out) {
@@ -126,8 +126,8 @@ static tn_status open_program(pte_reader *r) {
 
 static tn_status read_model(pte_reader *r) {
   enum { ONNX_OPSET = 21 }; /* of the operators that are written here */
-  static const char *const domains[] = {"aten", "torch", "quantized_decomposed", "executorch",
-                                        "tenon"};
+  static const char *const domains[] = {"aten",       "torch", "quantized_decomposed",
+                                        "executorch", "llama", "tenon"};
   tn_status s = r->api->set_opset(r->main, "", ONNX_OPSET);
   for (size_t k = 0; k < sizeof domains / sizeof *domains && !s; k++)
     s = r->api->set_opset(r->main, domains[k], 1);

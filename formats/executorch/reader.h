@@ -44,6 +44,23 @@ typedef struct pte_undo {
   pte_value *value, before;
 } pte_undo;
 
+/* Bytes of a file. */
+typedef struct pte_span {
+  const uint8_t *data;
+  uint64_t size;
+} pte_span;
+
+/* The file of weights beside the program; data NULL: it was not needed yet. */
+typedef struct pte_beside {
+  const char *path;
+  const uint8_t *data;
+  uint64_t size, segment_base;
+  tn_flat flat;
+  tn_flat_vector segments, named;
+} pte_beside;
+
+typedef struct pte_loop pte_loop;
+
 typedef struct pte_reader {
   const tn_source *source;
   const tn_graph_api *api;
@@ -53,6 +70,7 @@ typedef struct pte_reader {
   tn_flat_table program, plan;
   tn_flat_vector segments, instructions, operators, delegates;
   uint64_t segment_base;
+  pte_beside beside;
   tn_graph *main, *g; /* g: that is written to */
   pte_value *values;
   uint64_t n_values;
@@ -65,15 +83,11 @@ typedef struct pte_reader {
   int32_t depth;               /* of branches */
   uint32_t branch, n_branches; /* the branch that is read; 0: none */
   TN_VEC(pte_undo) undo;
-  tn_map places; /* of memory: the value that was written there last */
+  uint64_t *loop_ends; /* of each instruction: which one jumps back to it; 0: none */
+  pte_loop *loop;      /* the innermost that is read */
+  tn_map places;       /* of memory: the value that was written there last */
   bool in_list;
 } pte_reader;
-
-/* Bytes of the file. */
-typedef struct pte_span {
-  const uint8_t *data;
-  uint64_t size;
-} pte_span;
 
 /* ---- program.c ---- */
 
@@ -86,6 +100,8 @@ tn_status pte_graph_fail(const pte_reader *r, int32_t status, const char *what);
 /* TN_OK, or what is wrong with the FlatBuffer so far. */
 tn_status pte_status(const pte_reader *r);
 tn_status pte_segment(const pte_reader *r, uint64_t index, pte_span *out);
+/* The number of n bytes at p. */
+uint64_t pte_number(const uint8_t *p, int n);
 /* A zero-terminated copy of text, "" if it is not printable; NULL: no memory. */
 const char *pte_text(pte_reader *r, tn_str text);
 
@@ -115,13 +131,24 @@ uint32_t pte_dtype(int64_t number);
 
 /* A tensor that the file holds as a constant of the main graph. */
 tn_status pte_constant(pte_reader *r, pte_value *v, const char *name, int32_t *out);
+/* Are its elements in the file beside the program? */
+bool pte_is_beside(const pte_value *v);
 /* Bytes of the tensor's elements in the file; size 0: it has none. */
 tn_status pte_initial(pte_reader *r, const pte_value *v, pte_span *out);
+
+/* ---- beside.c ---- */
+
+/* Data that the file beside the program has under this name. */
+tn_status pte_beside_find(pte_reader *r, tn_str key, pte_span *out);
 
 /* ---- call.c ---- */
 
 /* A call of a kernel: "aten::add.out" and its arguments, the values that it writes among them. */
 tn_status pte_kernel(pte_reader *r, const tn_flat_table *call);
+/* Told of a variable that is written; steps: by adding 1 to it. */
+typedef tn_status (*pte_note)(void *ctx, int64_t value, bool steps);
+/* The variables that the call writes. */
+tn_status pte_kernel_writes(pte_reader *r, const tn_flat_table *call, pte_note note, void *ctx);
 tn_status pte_add_node(pte_reader *r, const char *op, const int32_t *in, uint32_t n_in,
                        const int32_t *out, uint32_t n_out, const tn_attr *const *attrs,
                        uint32_t n_attrs);
@@ -136,10 +163,22 @@ tn_status pte_run(pte_reader *r, uint64_t from, uint64_t to);
 tn_status pte_jump_at(pte_reader *r, uint64_t k, bool *out_is, int64_t *out_condition,
                       int64_t *out_to);
 
+/* What instructions `from` to before `to` write, or may write. */
+tn_status pte_written(pte_reader *r, uint64_t from, uint64_t to, pte_note note, void *ctx);
+
 /* ---- branch.c ---- */
 
+/* The value as an output of the graph that is written to. */
+tn_status pte_add_output(pte_reader *r, int32_t id);
 /* The jump at *k, up to `end`: both branches as If. *k: the last instruction of them. */
 tn_status pte_branch(pte_reader *r, uint64_t *k, uint64_t end);
+
+/* ---- loop.c ---- */
+
+/* The loop that begins at *k, up to `end`. *k: the last instruction of it. */
+tn_status pte_loop_at(pte_reader *r, uint64_t *k, uint64_t end);
+/* et_copy_index(whole, part, place): the part of one turn. */
+tn_status pte_stack(pte_reader *r, const tn_flat_table *call);
 
 /* ---- delegate.c ---- */
 

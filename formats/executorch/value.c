@@ -195,7 +195,7 @@ static tn_status make_stored(pte_reader *r, pte_value *v, int64_t index) {
   const tn_status s = make_view(r, v, &is_view);
   if (s || is_view) return s;
   if (tn_flat_has(&v->table, TENSOR_ALLOCATION)) return make_state(r, v);
-  if (tn_flat_uint(&v->table, TENSOR_BUFFER, 4, 0) <= 0)
+  if (tn_flat_uint(&v->table, TENSOR_BUFFER, 4, 0) <= 0 && !pte_is_beside(v))
     return pte_fail(r, TN_ERR_INVALID, r->at, "value %lld is read, and nothing has made it",
                     (long long)index);
   v->in = r->main;

@@ -175,7 +175,7 @@ tn_status xnn_value_of(xnn_part *x, int64_t id, xnn_value **out) {
 
 /* ---- constants ---- */
 
-/* Data that programs hold by name, so that several parts can use it. */
+/* Data that the program, or the file beside it, holds by name, so that several parts can use it. */
 static tn_status named(xnn_part *x, tn_str key, pte_span *out) {
   pte_reader *r = x->r;
   const tn_flat_vector list = tn_flat_vec(&r->program, PROGRAM_NAMED_DATA, 4);
@@ -186,9 +186,7 @@ static tn_status named(xnn_part *x, tn_str key, pte_span *out) {
       return pte_segment(r, (uint64_t)tn_flat_uint(&t, NAMED_SEGMENT, 4, 0), out);
   }
   if (pte_status(r)) return pte_status(r);
-  return xnn_fail(x, TN_ERR_UNSUPPORTED, x->at,
-                  "not supported: the data '%.*s', which is not in the file",
-                  (int)(key.size < 80 ? key.size : 80), key.data);
+  return pte_beside_find(r, key, out);
 }
 
 tn_status xnn_buffer(xnn_part *x, uint64_t index, pte_span *out) {

@@ -31,6 +31,8 @@ static const tn_file_kind kinds[] = {
     {"tflite", "a TensorFlow Lite model", EXPORT_TF " --tflite FILE --output OUT.onnx",
      MAGIC(4, "TFL3")},
     {"executorch", "an ExecuTorch program", EXPORT_TORCH, MAGIC(4, "ET12")},
+    {"executorch-data", "weights of an ExecuTorch program (.ptd)",
+     "open the program (.pte), which finds them in its folder", MAGIC(4, "FT01")},
     {"torch-mobile", "a PyTorch Mobile model (FlatBuffer)", EXPORT_TORCH, MAGIC(4, "PTMF")},
     {"tosa", "a TOSA graph", "take the model that it was made from", MAGIC(4, "TOSA")},
 

@@ -169,7 +169,9 @@ def compare(session, model, meta):
             return FAILED, "ONNX Runtime: " + str(error).replace("\n", " ")[:300]
         for k, info in enumerate(session.get_outputs()):
             if info.name.startswith("state/"):
-                name, inputs = info.name[6:], [i.name for i in session.get_inputs()]
+                name = info.name[6:]
+                given = session.get_inputs() + session.get_overridable_initializers()
+                inputs = [i.name for i in given]
                 states[name if name in inputs else name + ".before"] = got[k]
         for k in range(len(outputs)):
             path = stored(model, "out", k, number, meta.get("outputs", []))

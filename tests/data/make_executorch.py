@@ -11,6 +11,8 @@ import executorch.exir.passes._quant_patterns_and_replacements  # noqa: F401  (o
 import executorch.kernels.quantized  # noqa: F401
 import numpy as np
 import torch
+from functorch.experimental.control_flow import map
+from executorch.extension.llm.custom_ops import custom_ops  # noqa: F401  (operators)
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import (
     XnnpackDynamicallyQuantizedPartitioner,
     XnnpackPartitioner,
@@ -19,8 +21,14 @@ from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import (
     XNNPACKQuantizer,
     get_symmetric_quantization_config,
 )
-from executorch.exir import EdgeCompileConfig, to_edge, to_edge_transform_and_lower
+from executorch.exir import (
+    EdgeCompileConfig,
+    ExecutorchBackendConfig,
+    to_edge,
+    to_edge_transform_and_lower,
+)
 from executorch.runtime import Runtime
+from torch._higher_order_ops.scan import scan
 from torch.export import Dim, export
 from torchao.quantization import Int8DynamicActivationIntxWeightConfig, quantize_
 from torchao.quantization.granularity import PerGroup
@@ -192,6 +200,66 @@ def _(a, *rest):
     return torch.empty_like(a)
 
 
+class Caches(torch.nn.Module):
+    """Attention to what earlier runs have left, from a place on that is given."""
+
+    def __init__(self):
+        super().__init__()
+        for name in "keys", "values", "old_keys", "old_values", "ring":
+            self.register_buffer(name, torch.zeros(1, 6, 2, 4))
+
+    def forward(self, q, k, v, place):
+        llama, start = torch.ops.llama, place[0].item()
+        torch._check(start >= 0)
+        torch._check(start < 6 - q.shape[1])
+        llama.update_cache(k, self.keys, start)
+        llama.update_cache(v, self.values, start)
+        llama.update_cache_with_indices(v, self.ring, start, (5 - place)[None])
+        new = llama.custom_sdpa(q, self.keys, self.values, start, None, 0.0, True)
+        old = llama.sdpa_with_kv_cache(
+            q, k, v, self.old_keys, self.old_values, start, 1, None, 0.0, True
+        )
+        return new, old, self.ring + 1
+
+
+class Attention(torch.nn.Module):
+    """With a mask, without causality, to codes with scales for each row; Hadamard's transform."""
+
+    def forward(self, q, k, v, mask):
+        ops, codes = torch.ops.quantized_decomposed, (-128, 127, torch.int8)
+        rows = [ops.choose_qparams_per_token_asymmetric(x, torch.int8) for x in (q, k, v)]
+        coded = [ops.quantize_per_token(x, *r, *codes) for x, r in zip((q, k, v), rows)]
+        scales = [y for s, z in rows for y in (z.to(torch.int8), s.float())]
+        heads_first = [x.transpose(1, 2).contiguous() for x in (*coded, *scales)]
+        llama = torch.ops.llama
+        return (
+            llama.custom_sdpa(q, k, v, 0, mask, 0.0, False),
+            llama.custom_sdpa(q, k, v, 1, None, 0.0, False, 0.3),
+            llama.custom_quantized_sdpa(*coded, 2, None, 0.0, True, None, *scales),
+            llama.custom_quantized_sdpa(
+                *heads_first[:3], 0, mask, 0.0, False, None, *heads_first[3:], True
+            ),
+            llama.fast_hadamard_transform(q),
+            llama.fast_hadamard_transform(k.reshape(2, 1, -1)[:, :, :32].repeat(1, 1, 8)),
+        )
+
+
+class Loops(torch.nn.Module):
+    """Jumps back: what map and scan stack, and what they carry."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = torch.nn.Linear(3, 3)
+
+    def forward(self, x, y, n):
+        def step(carried, part):
+            state, sums = carried
+            return [torch.tanh(self.fc(state + part)), sums + state], [state.clone(), part.sum()]
+
+        carried, stacked = scan(step, [y, y.clone()], x)
+        return map(lambda a, b: torch.sin(a) * b, x, y) + 1, *carried, *stacked, n * 2
+
+
 def quantised(module, inputs, **how):
     """As the quantizer of XNNPACK does it."""
     quantizer = XNNPACKQuantizer().set_global(get_symmetric_quantization_config(**how))
@@ -209,8 +277,11 @@ def grouped(module, size):
     return module
 
 
-def write(path, name, module, inputs, dynamic=None, xnnpack=False, parts=XnnpackPartitioner):
-    """inputs: a list, each a tuple: runs of one method, one after the other."""
+def write(
+    path, name, module, inputs, dynamic=None, xnnpack=False, parts=XnnpackPartitioner, beside=False
+):
+    """inputs: a list, each a tuple: runs of one method, one after the other. beside: with its
+    weights in a file of their own."""
     case = path / name
     (case / "ref").mkdir(parents=True, exist_ok=True)
     is_made = isinstance(module, torch.fx.GraphModule)  # such have no modes
@@ -219,8 +290,14 @@ def write(path, name, module, inputs, dynamic=None, xnnpack=False, parts=Xnnpack
         edge = to_edge_transform_and_lower(exported, partitioner=[parts()])
     else:
         edge = to_edge(exported, compile_config=EdgeCompileConfig(_check_ir_validity=False))
-    (case / "model.pte").write_bytes(edge.to_executorch().buffer)
-    method = Runtime.get().load_program(case / "model.pte").load_method("forward")
+    program = edge.to_executorch(ExecutorchBackendConfig(external_constants=beside))
+    (case / "model.pte").write_bytes(program.buffer)
+    weights = None
+    if beside:
+        program.write_tensor_data_to_file(str(case))
+        weights = (case / "_default_external_constant.ptd").rename(case / "model.ptd")
+    program = Runtime.get().load_program(case / "model.pte", data_path=weights)
+    method = program.load_method("forward")
     for k, run in enumerate(inputs):
         for i, x in enumerate(run):
             np.save(case / f"ref/set{k}_in{i}.npy", x.numpy())
@@ -254,6 +331,13 @@ def main():
         write(path, name, made, [(rows,)], xnnpack=True, parts=of_rows)
     made = grouped(Groups(), 96)
     write(path, "groups4", made, [(torch.randn(2, 96),)], xnnpack=True, parts=of_rows)
+    one = [torch.randn(1, 1, n, 4) for n in (4, 2, 2)]
+    write(path, "caches", Caches(), [(*one, torch.tensor([k])) for k in (0, 1, 4)])
+    q, k, v = (torch.randn(2, *n, 4) for n in ((3, 4), (5, 2), (5, 2)))
+    write(path, "attention", Attention(), [(q, k, v, torch.randn(3, 5))])
+    steps = [(torch.randn(4, 3), torch.randn(3), torch.randn(2)) for _ in range(2)]
+    write(path, "loops", Loops(), steps)
+    write(path, "beside", Net(), [(image,)], beside=True)
 
 
 if __name__ == "__main__":

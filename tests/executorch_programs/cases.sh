@@ -1,7 +1,7 @@
 #!/bin/bash
 # usage: cases.sh TENON FOLDER: the small programs of ExecuTorch answer what is stored beside them.
 . "$(dirname "$0")/../models/kit.sh"
-passes '15 passed, 0 failed, 0 skipped'
+passes '19 passed, 0 failed, 0 skipped'
 # a program that answers something else is a failure
 notices linear set1_out0 set0_out0
 # methods are entries, buffers that are written are states, sizes that a run says are open
@@ -18,6 +18,20 @@ grep -q ' 39  xnnpack::XNNConvTranspose2d  *lowered  *ConvTranspose *$' <<<"$row
 # weights of 4 bits stay what they are in the file
 "$tenon" explain "$folder/groups4/model.pte" | grep 'BlockMatMul' >/dev/null ||
   fail "4 bits are no blocks"
+# caches are states, and one plan serves all places
+about=$("$tenon" info "$folder/caches/model.pte")
+[ "$(grep -c '^  value_[0-9]*  f32\[1,6,2,4\]$' <<<"$about")" = 5 ] || fail "no caches: $about"
+# weights beside the program: a file that is damaged, is none, or is not there
+mkdir "$work/beside"
+cp "$folder/beside/model.pte" "$work/beside"
+fails "needs 'conv.weight', .* in another file, and there is no model.ptd beside the program" \
+  info "$work/beside/model.pte"
+head -c 200 "$folder/beside/model.ptd" >"$work/beside/model.ptd"
+fails 'model.ptd: .*' info "$work/beside/model.pte"
+cp "$folder/beside/model.pte" "$work/beside/model.ptd"
+fails 'model.ptd: it is no file of tensors (.ptd)' info "$work/beside/model.pte"
+fails 'this is weights of an ExecuTorch program (.ptd): open the program' \
+  info "$folder/beside/model.ptd"
 # an operator that is not known is named, with its place
 sed 's/aten::relu/aten::reLu/' "$folder/linear/model.pte" >"$work/model.pte"
 fails 'instruction 2 (aten::reLu.out): .* no such operator is known, at byte [0-9]*$' \

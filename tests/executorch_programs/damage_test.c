@@ -8,7 +8,7 @@ const damage_of damage_subject = {
     .files = {"tests/data/executorch/linear/model.pte", "tests/data/executorch/state/model.pte",
               "tests/data/executorch/cond/model.pte", "tests/data/executorch/flat/model.pte",
               "tests/data/executorch/xnnpack/model.pte", "tests/data/executorch/dynamic4/model.pte",
-              "tests/data/executorch/turned/model.pte"},
+              "tests/data/executorch/loops/model.pte"},
     .messages = {{DAMAGE_BYTES(""), TN_ERR_INVALID, "no room"},
                  {DAMAGE_BYTES("\x20\0\0\0ET12"), TN_ERR_INVALID,
                   "Program: stands outside the file, at byte 32"},
