@@ -1,5 +1,11 @@
 /* Pools on GPUs, a result a thread; global ones a plane a group. */
 #ifdef TN_GPU
+/* |x| to the power of p, and the root of it; p is whole. */
+float power_of(float x, int p) {
+  return p == 1 ? fabs(x) : p == 2 ? x * x : pow(fabs(x), TO_FLOAT(p));
+}
+float root_of(float x, int p) { return p == 1 ? x : p == 2 ? sqrt(x) : pow(x, 1.0f / TO_FLOAT(p)); }
+
 /* KIND 0: largest, 1: mean of what lies inside, 2: mean of all taps but those behind the pads.
  * Columns are summed first, in the order of the CPU's kernels. */
 KERNEL(pool, (IN(X), OUT(Y)),
@@ -34,6 +40,55 @@ KERNEL(pool, (IN(X), OUT(Y)),
   }
 }
 
+/* The largest and where it lies, the first of equal ones; -1 where the window lies in the pads.
+ * BY_COLUMN: the first of the dims is counted fastest. Two dims are the last two of three. */
+KERNEL(max_pool_indices, (IN(X), OUT(Y), OUT(I)),
+       (CONST(BY_COLUMN), INTS(in, 3), INTS(out, 3), INTS(kernel, 3), INTS(stride, 3),
+        INTS(dilation, 3), INTS(pad, 3), FLOAT(lowest)),
+       64, 1, 1) {
+  int size = out0 * out1 * out2, o = GLOBAL(0), plane = GROUP(1) + GROUP(2) * 32768;
+  int from = plane * in0 * in1 * in2, at = -1;
+  if (o < size) {
+    int o2 = o % out2, o1 = o / out2 % out1, o0 = o / out2 / out1;
+    float y = lowest;
+    for (int tz = 0; tz < kernel0; tz++)
+      for (int ty = 0; ty < kernel1; ty++)
+        for (int tx = 0; tx < kernel2; tx++) {
+          int iz = o0 * stride0 - pad0 + tz * dilation0, iy = o1 * stride1 - pad1 + ty * dilation1;
+          int ix = o2 * stride2 - pad2 + tx * dilation2;
+          if (iz >= 0 && iz < in0 && iy >= 0 && iy < in1 && ix >= 0 && ix < in2) {
+            float v = LD1(X, from + (iz * in1 + iy) * in2 + ix);
+            if (v > y || at < 0)
+              at =
+                  from + (BY_COLUMN != 0 ? (ix * in1 + iy) * in0 + iz : (iz * in1 + iy) * in2 + ix);
+            y = v > y ? v : y;
+          }
+        }
+    ST1(Y, plane * size + o, y);
+    STI(I, plane * size + o, at);
+  }
+}
+
+KERNEL(lp_pool, (IN(X), OUT(Y)),
+       (INTS(in, 3), INTS(out, 3), INTS(kernel, 3), INTS(stride, 3), INTS(dilation, 3),
+        INTS(pad, 3), INT(p)),
+       64, 1, 1) {
+  int size = out0 * out1 * out2, o = GLOBAL(0), plane = GROUP(1) + GROUP(2) * 32768;
+  if (o < size) {
+    int o2 = o % out2, o1 = o / out2 % out1, o0 = o / out2 / out1;
+    float sum = 0.0f;
+    for (int tz = 0; tz < kernel0; tz++)
+      for (int ty = 0; ty < kernel1; ty++)
+        for (int tx = 0; tx < kernel2; tx++) {
+          int iz = o0 * stride0 - pad0 + tz * dilation0, iy = o1 * stride1 - pad1 + ty * dilation1;
+          int ix = o2 * stride2 - pad2 + tx * dilation2;
+          if (iz >= 0 && iz < in0 && iy >= 0 && iy < in1 && ix >= 0 && ix < in2)
+            sum += power_of(LD1(X, ((plane * in0 + iz) * in1 + iy) * in2 + ix), p);
+        }
+    ST1(Y, plane * size + o, root_of(sum, p));
+  }
+}
+
 /* Mean of the codes inside, halves away from zero. */
 KERNEL(quant_average, (IN(X), OUT(Y)),
        (INTS(in, 3), INTS(out, 3), INTS(kernel, 3), INTS(stride, 3), INTS(dilation, 3),
@@ -58,7 +113,8 @@ KERNEL(quant_average, (IN(X), OUT(Y)),
   }
 }
 
-KERNEL(global_pool, (IN(X), OUT(Y)), (CONST(KIND), INT(n)), 64, 1, 1) {
+/* KIND 3: the norm of p. */
+KERNEL(global_pool, (IN(X), OUT(Y)), (CONST(KIND), INT(n), INT(p)), 64, 1, 1) {
   LOCAL(float, part, 64);
   int t = LOCAL_ID(0), plane = GROUP(0);
   float y = KIND == 0 ? -INFINITY : 0.0f;
@@ -67,7 +123,7 @@ KERNEL(global_pool, (IN(X), OUT(Y)), (CONST(KIND), INT(n)), 64, 1, 1) {
     if (KIND == 0)
       y = v > y ? v : y; /* NaN is never the largest */
     else
-      y += v;
+      y += KIND == 3 ? power_of(v, p) : v;
   }
   part[t] = y;
   BARRIER();
@@ -77,7 +133,8 @@ KERNEL(global_pool, (IN(X), OUT(Y)), (CONST(KIND), INT(n)), 64, 1, 1) {
         y = part[i] > y ? part[i] : y;
       else
         y += part[i];
-    if (KIND != 0) y = y / TO_FLOAT(n);
+    if (KIND == 1) y = y / TO_FLOAT(n);
+    if (KIND == 3) y = root_of(y, p);
     ST1(Y, plane, y);
   }
 }
@@ -91,7 +148,6 @@ enum { ROW_OF_GROUPS = 32768 };
 static const char *refuse(const tn_call *call, tn_status status, const pool_shape *p) {
   if (status) return "its shapes do not fit";
   if (p->w.n > 3) return "takes up to three spatial dims";
-  if (tn_has_output(call, 1)) return "makes no indices";
   if (p->taps > TN_GPU_ROUNDS) return "takes windows of up to 65535 elements";
   return tn_gpu_refuse_size(call);
 }
@@ -170,7 +226,51 @@ tn_status average_pool_gpu_record(const tn_call *call, tn_recorder *recorder) {
   return status ? status : record(call, recorder, &p, attrs->count_include_pad ? 2 : 1);
 }
 
-static tn_status record_global(const tn_call *call, tn_recorder *r, int32_t kind) {
+tn_status max_pool_indices_gpu_record(const tn_call *call, tn_recorder *recorder) {
+  pool_shape p;
+  tn_gpu g;
+  const tn_status status = max_pool_shape(call, &p);
+  if (status) return status;
+  const tn_window w = tn_window_padded(&p.w, 3);
+  tn_gpu_begin(&g, call, GPU_max_pool_indices);
+  tn_gpu_in(&g, 0);
+  tn_gpu_out(&g, 0);
+  tn_gpu_out(&g, 1);
+  tn_gpu_const(&g, ((const tn_max_pool_attrs *)call->attrs)->storage_order != 0);
+  add_window(&g, &w);
+  tn_gpu_float(&g, pool_lowest(call->inputs[0]->dtype));
+  return run(&g, recorder, &p);
+}
+
+/* Norms of a power that is whole and not large: pow() of some drivers is right to 2^-13 of it. */
+static const char *refuse_power(int64_t p) {
+  return p < 1 || p > 16 ? "takes p from 1 to 16" : NULL;
+}
+
+const char *lp_pool_gpu_refuse(const tn_call *call) {
+  const char *reason = refuse_power(((const tn_lp_pool_attrs *)call->attrs)->p);
+  pool_shape p;
+  const tn_status status = lp_pool_shape(call, &p);
+  return reason ? reason : refuse(call, status, &p);
+}
+
+tn_status lp_pool_gpu_record(const tn_call *call, tn_recorder *recorder) {
+  pool_shape p;
+  tn_gpu g;
+  const tn_status status = lp_pool_shape(call, &p);
+  if (status) return status;
+  const tn_window w = tn_window_padded(&p.w, 3);
+  tn_gpu_begin(&g, call, GPU_lp_pool);
+  tn_gpu_in(&g, 0);
+  tn_gpu_out(&g, 0);
+  add_window(&g, &w);
+  tn_gpu_int(&g, ((const tn_lp_pool_attrs *)call->attrs)->p);
+  return run(&g, recorder, &p);
+}
+
+enum { GLOBAL_MAX = 0, GLOBAL_AVERAGE = 1, GLOBAL_LP = 3 };
+
+static tn_status record_global(const tn_call *call, tn_recorder *r, int32_t kind, int64_t power) {
   const int64_t planes = tn_elements(call->outputs[0]);
   tn_gpu g;
   if (!planes) return TN_OK;
@@ -179,15 +279,25 @@ static tn_status record_global(const tn_call *call, tn_recorder *r, int32_t kind
   tn_gpu_out(&g, 0);
   tn_gpu_const(&g, kind);
   tn_gpu_int(&g, tn_elements(call->inputs[0]) / planes);
+  tn_gpu_int(&g, power);
   return tn_gpu_run(&g, r, (uint32_t)planes, 1, 1);
 }
 
 const char *global_pool_gpu_refuse(const tn_call *call) { return tn_gpu_refuse_size(call); }
 
 tn_status global_max_pool_gpu_record(const tn_call *call, tn_recorder *recorder) {
-  return record_global(call, recorder, 0);
+  return record_global(call, recorder, GLOBAL_MAX, 1);
 }
 tn_status global_average_pool_gpu_record(const tn_call *call, tn_recorder *recorder) {
-  return record_global(call, recorder, 1);
+  return record_global(call, recorder, GLOBAL_AVERAGE, 1);
+}
+
+const char *global_lp_pool_gpu_refuse(const tn_call *call) {
+  const char *reason = refuse_power(((const tn_global_lp_pool_attrs *)call->attrs)->p);
+  return reason ? reason : tn_gpu_refuse_size(call);
+}
+tn_status global_lp_pool_gpu_record(const tn_call *call, tn_recorder *recorder) {
+  return record_global(call, recorder, GLOBAL_LP,
+                       ((const tn_global_lp_pool_attrs *)call->attrs)->p);
 }
 #endif
