@@ -1,6 +1,6 @@
 #!/bin/bash
 # Makes packages by scripts/package and uses them as people do.
-# usage: run.sh archive|python SOURCE-DIR BUILD-DIR WORK-DIR
+# usage: run.sh archive|sdist|python SOURCE-DIR BUILD-DIR WORK-DIR
 set -euo pipefail
 part=$1 source=$2 build=$3 work=$4
 model=$source/tests/data/net.onnx
@@ -42,6 +42,14 @@ use_archive() {
   cmp tracked packed || fail "the source archive has not the files that git tracks"
   cmake -S "$version" -B configured -DTENON_TESTS=OFF >configured.log 2>&1 ||
     fail "$(tail -20 configured.log)"
+}
+
+# What the source distribution leaves out, the build must not ask for.
+use_sdist() {
+  python3 "$source/python/build_backend/sdist_files.py" "$PWD/sdist"
+  [ ! -e sdist/docs/python.md ] || fail "all of the project was copied"
+  cmake -S sdist -B configured -DTENON_TESTS=OFF >configured.log 2>&1 ||
+    fail "$(grep -A8 Error configured.log)"
 }
 
 use_python() {
