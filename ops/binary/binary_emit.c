@@ -32,6 +32,44 @@ BINARY(max, "max_float_c", "(a > b || a != a) ? a : b")
 BINARY(min, "min_float_c", "(a < b || a != a) ? a : b")
 BINARY(p_relu, "p_relu_float_c", "a < 0.0f ? a * b : a")
 
-const tn_emitter *const binary_emitters[] = {&add_emitter, &sum_emitter,    &sub_emitter,
-                                             &mul_emitter, &div_emitter,    &max_emitter,
-                                             &min_emitter, &p_relu_emitter, NULL};
+/* ---- Pow: what pow_special() of binary_f32.h computes without powf, whose last bit differs
+ * between C libraries ---- */
+
+static const struct power {
+  float exponent;
+  tn_emit_map map;
+} powers[] = {
+    {1.0f, {"power_1", "x", 0}},
+    {2.0f, {"power_2", "x * x", 0}},
+    {3.0f, {"power_3", "x * x * x", 0}},
+    {-1.0f, {"power_minus_1", "1.0f / x", 0}},
+    {0.5f, {"power_half", "x == -INFINITY ? INFINITY : sqrtf(x) + 0.0f", 0}},
+};
+
+static const tn_emit_map *power_of(const tn_call *call) {
+  const tn_tensor *e = call->inputs[1];
+  if (!e->data || tn_elements(e) != 1) return NULL;
+  for (uint64_t k = 0; k < sizeof powers / sizeof *powers; k++)
+    if (*(const float *)e->data == powers[k].exponent) return &powers[k].map;
+  return NULL;
+}
+
+static const char *refuse_pow(const tn_call *call) {
+  const char *why = refuse(call);
+  if (why) return why;
+  return power_of(call) && tn_elements(call->inputs[0]) == tn_elements(call->outputs[0])
+             ? NULL
+             : "takes one constant exponent: 1, 2, 3, -1 or 0.5";
+}
+
+static void emit_pow(const tn_emit *e) { tn_emit_map_step(e, power_of(e->call), 0, 0); }
+
+static const tn_emitter pow_emitter = {.head = TN_HEAD(tn_emitter),
+                                       .kernel = "pow_float_c",
+                                       .flags = TN_EMIT_IN_PLACE,
+                                       .refuse = refuse_pow,
+                                       .emit = emit_pow};
+
+const tn_emitter *const binary_emitters[] = {
+    &add_emitter, &sum_emitter, &sub_emitter,    &mul_emitter, &div_emitter,
+    &max_emitter, &min_emitter, &p_relu_emitter, &pow_emitter, NULL};

@@ -1,4 +1,4 @@
-/* Comparisons, logic, and sums and products of integers as C. */
+/* Comparisons, logic, and sums, products and quotients of integers as C. */
 #include "tenon/experimental/emit_elementwise.h"
 
 static const char *refuse_compare(const tn_call *call) { return tn_emit_refuse_zip(call, 2); }
@@ -51,6 +51,16 @@ WRAPPING(add, "+")
 WRAPPING(sub, "-")
 WRAPPING(mul, "*")
 
+/* Division by zero is 0, and the lowest number divided by -1 is itself. */
+static void div_emit(const tn_emit *e) {
+  emit(e, "div",
+       e->call->outputs[0]->dtype == TN_I32
+           ? "b == 0 ? 0 : b == -1 ? (int32_t)(0u - (uint32_t)a) : a / b"
+           : "b == 0 ? 0 : b == -1 ? (int64_t)((uint64_t)0 - (uint64_t)a) : a / b");
+}
+static const tn_emitter div_emitter = {
+    .head = TN_HEAD(tn_emitter), .kernel = "div_c", .refuse = refuse_integer, .emit = div_emit};
+
 const tn_emitter *const typed_emitters[] = {&equal_emitter,
                                             &less_emitter,
                                             &greater_emitter,
@@ -62,4 +72,5 @@ const tn_emitter *const typed_emitters[] = {&equal_emitter,
                                             &add_emitter,
                                             &sub_emitter,
                                             &mul_emitter,
+                                            &div_emitter,
                                             NULL};

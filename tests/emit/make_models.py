@@ -449,3 +449,26 @@ model("fixed", [
     {"f0": ints(-128, 128, np.int8, 6, 67), "t0": ints(-128, 128, np.int8, 6, 5),
      "bias": ints(-9000, 9000, np.int32, 6), "f1": ints(-128, 128, np.int8, 8, 67),
      "t1": ints(-32768, 32768, np.int16, 8, 10)}, extra=[h.make_opsetid("tenon", 1)])
+
+# Frames of a signal and their spectra, with a window and without, of real and complex values, of
+# an even and an odd number; powers; quotients of integers, which by 0 are 0.
+model("frames", [
+    node("STFT", "real step hann", "f0"),
+    node("STFT", "real step - nine", "f1", onesided=0),
+    node("STFT", "pairs step hann", "f2", onesided=0),
+    node("Pow", "f0 two", "p0"),
+    node("ReduceSum", "p0 last", "p1", keepdims=0),
+    node("Pow", "p1 half", "p2"),
+    node("Pow", "f1 three", "p3"),
+    node("Pow", "f1 inverse", "p4"),
+    node("Div", "n d", "q0"),
+    node("Div", "m e", "q1"),
+], [value("real", [2, 50, 1]), value("pairs", [1, 40, 2]), value("n", [2, 7], T.INT32),
+    value("m", [2, 7], T.INT64)],
+    [value("p2", [2, 8, 9]), value("p3", [2, 9, 9, 2]), value("p4", [2, 9, 9, 2]),
+     value("f2", [1, 6, 16, 2]), value("q0", [2, 7], T.INT32), value("q1", [2, 7], T.INT64)],
+    {"step": np.int64(5), "hann": np.hanning(16).astype(np.float32), "nine": np.int64(9),
+     "two": np.float32(2), "half": np.float32(0.5), "three": np.float32(3),
+     "inverse": np.float32(-1), "last": np.array([-1], np.int64),
+     "d": np.array([0, -1, 1, 2, -3, 7, 100], np.int32),
+     "e": np.array([0, -1, 1, 2, -3, 7, 100], np.int64)})
