@@ -1,5 +1,5 @@
-/* DFT and STFT of f32 as C, in f64 inside, and complex numbers, which are pairs. The transform's recursion
- * (fourier.c) becomes loops over its levels. */
+/* DFT and STFT of f32 as C, in f64 inside, and complex numbers, which are pairs. The transform's
+ * recursion (fourier.c) becomes loops over its levels. */
 #include <string.h>
 
 #include "dft.h"
