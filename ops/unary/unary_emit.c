@@ -30,11 +30,17 @@ UNARY(cosh, "tn_cosh_f32(x)")
 UNARY(asinh, "tn_asinh_f32(x)")
 UNARY(acosh, "tn_acosh_f32(x)")
 UNARY(atanh, "tn_atanh_f32(x)")
+/* Where the kit's function serves, in f64 inside; beyond TN_SIN_MAX the kernel calls sinf, too. */
+#define WITHIN(op) UNARY(op, "fabsf(x) <= TN_SIN_MAX ? tn_" #op "_f32(x) : " #op "f(x)")
+WITHIN(sin)
+WITHIN(cos)
+WITHIN(tan)
 UNARY(sign, "x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x == 0.0f ? 0.0f : x")
 
 const tn_emitter *const unary_emitters[] = {
-    &abs_emitter,  &neg_emitter,        &ceil_emitter,  &floor_emitter, &round_emitter,
-    &sqrt_emitter, &reciprocal_emitter, &exp_emitter,   &log_emitter,   &tanh_emitter,
-    &erf_emitter,  &asin_emitter,       &acos_emitter,  &atan_emitter,  &sinh_emitter,
-    &cosh_emitter, &asinh_emitter,      &acosh_emitter, &atanh_emitter, &sign_emitter,
-    NULL};
+    &abs_emitter,   &neg_emitter,   &ceil_emitter,       &floor_emitter,
+    &round_emitter, &sqrt_emitter,  &reciprocal_emitter, &exp_emitter,
+    &log_emitter,   &tanh_emitter,  &erf_emitter,        &asin_emitter,
+    &acos_emitter,  &atan_emitter,  &sinh_emitter,       &cosh_emitter,
+    &asinh_emitter, &acosh_emitter, &atanh_emitter,      &sign_emitter,
+    &sin_emitter,   &cos_emitter,   &tan_emitter,        NULL};

@@ -451,7 +451,7 @@ model("fixed", [
      "t1": ints(-32768, 32768, np.int16, 8, 10)}, extra=[h.make_opsetid("tenon", 1)])
 
 # Frames of a signal and their spectra, with a window and without, of real and complex values, of
-# an even and an odd number; powers; quotients of integers, which by 0 are 0.
+# an even and an odd number; powers; quotients of integers, which by 0 are 0; sines.
 model("frames", [
     node("STFT", "real step hann", "f0"),
     node("STFT", "real step - nine", "f1", onesided=0),
@@ -463,11 +463,16 @@ model("frames", [
     node("Pow", "f1 inverse", "p4"),
     node("Div", "n d", "q0"),
     node("Div", "m e", "q1"),
+    node("Mul", "real turns", "angle"),
+    node("Sin", "angle", "s0"),
+    node("Cos", "angle", "s1"),
+    node("Tan", "angle", "s2"),
 ], [value("real", [2, 50, 1]), value("pairs", [1, 40, 2]), value("n", [2, 7], T.INT32),
     value("m", [2, 7], T.INT64)],
     [value("p2", [2, 8, 9]), value("p3", [2, 9, 9, 2]), value("p4", [2, 9, 9, 2]),
-     value("f2", [1, 6, 16, 2]), value("q0", [2, 7], T.INT32), value("q1", [2, 7], T.INT64)],
-    {"step": np.int64(5), "hann": np.hanning(16).astype(np.float32), "nine": np.int64(9),
+     value("s0", [2, 50, 1]), value("s1", [2, 50, 1]),
+     value("s2", [2, 50, 1]), value("f2", [1, 6, 16, 2]), value("q0", [2, 7], T.INT32), value("q1", [2, 7], T.INT64)],
+    {"turns": np.float32(1000), "step": np.int64(5), "hann": np.hanning(16).astype(np.float32), "nine": np.int64(9),
      "two": np.float32(2), "half": np.float32(0.5), "three": np.float32(3),
      "inverse": np.float32(-1), "last": np.array([-1], np.int64),
      "d": np.array([0, -1, 1, 2, -3, 7, 100], np.int32),
