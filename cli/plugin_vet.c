@@ -133,7 +133,7 @@ static void print(report *r, const char *const *f, int n) {
 static void receive(void *self, const char *const *fields, int n) {
   report *r = self;
   int kind = 0;
-  if (!strcmp(fields[0], "accelerator") && r->o->only && !strcmp(field(fields, n, 1), r->o->only))
+  if (!strcmp(fields[0], "device") && r->o->only && !strcmp(field(fields, n, 1), r->o->only))
     r->found = true;
   while (kind < N_ROWS && strcmp(rows[kind].kind, fields[0])) kind++;
   if (kind == N_ROWS) return;

@@ -20,7 +20,7 @@ typedef struct vet {
   bool lost_records, unusable; /* unusable: init() fails */
   TN_VEC(int64_t) ops; /* indices in the registry of a runtime that has loaded the plug-in */
   int64_t first_format, n_formats;
-  bool has_accelerators; /* compilers or dispatchers */
+  bool has_devices; /* compilers, dispatchers or drivers */
 } vet;
 
 /* ---- records --------------------------------------------------------------------------------- */
@@ -34,8 +34,8 @@ static void receive(check_env *env, const char *const *fields, int n) {
   } else if (!strcmp(fields[0], "work") && n == 2) {
     if (tn_vec_push(tn_default_allocator(), &v->ops, strtoll(fields[1], NULL, 10)))
       check_die("out of memory");
-  } else if (!strcmp(fields[0], "accelerator")) {
-    v->has_accelerators = true;
+  } else if (!strcmp(fields[0], "device")) {
+    v->has_devices = true;
     v->job->receive(v->job->self, fields, n);
   } else if (!strcmp(fields[0], "formats") && n == 3) {
     v->first_format = strtoll(fields[1], NULL, 10);
@@ -109,9 +109,9 @@ static void list_formats(check_env *env) {
   tn_runtime_destroy(without);
 }
 
-/* That there is a compiler or a dispatcher of this name. */
-static void tell_accelerator(check_env *env, const char *name) {
-  const char *fields[] = {"accelerator", name};
+/* That there is a compiler, a dispatcher or a driver of this name. */
+static void tell_device(check_env *env, const char *name) {
+  const char *fields[] = {"device", name};
   check_tell(env, fields, 2);
 }
 
@@ -128,9 +128,12 @@ static void list(check_env *env, const void *arg) {
   }
   list_formats(env);
   for (int32_t k = 0; k < tn_registry_n_compilers(r); k++)
-    tell_accelerator(env, tn_registry_compiler_at(r, k)->compiler.name);
+    tell_device(env, tn_registry_compiler_at(r, k)->compiler.name);
   for (int32_t k = 0; k < tn_registry_n_dispatchers(r); k++)
-    tell_accelerator(env, tn_registry_dispatcher_at(r, k)->dispatcher.name);
+    tell_device(env, tn_registry_dispatcher_at(r, k)->dispatcher.name);
+  for (int32_t k = 0; k < tn_registry_n_drivers(r); k++)
+    if (!tn_registry_driver_at(r, k)->owner->is_builtin)
+      tell_device(env, tn_registry_driver_at(r, k)->driver.name);
   close_env(env);
 }
 
@@ -144,7 +147,7 @@ static void try_formats(check_env *env, const void *arg) {
   close_env(env);
 }
 
-static void try_accelerators(check_env *env, const void *arg) {
+static void try_devices(check_env *env, const void *arg) {
   const vet *v = arg;
   open_env(env, v->path);
   const tn_registry *r = env->runtime->registry;
@@ -155,6 +158,10 @@ static void try_accelerators(check_env *env, const void *arg) {
   for (int32_t k = 0; k < tn_registry_n_dispatchers(r); k++) {
     const tn_dispatcher *d = &tn_registry_dispatcher_at(r, k)->dispatcher;
     if (only(v, d->name)) check_dispatcher(env, d);
+  }
+  for (int32_t k = 0; k < tn_registry_n_drivers(r); k++) {
+    const tn_driverdef *def = tn_registry_driver_at(r, k);
+    if (!def->owner->is_builtin && only(v, def->driver.name)) check_driver(env, &def->driver);
   }
   close_env(env);
 }
@@ -249,6 +256,6 @@ check_verdict check_plugin_vet(const check_job *job) {
   if (v.verdict.loadable && !v.unusable) stage(&v, list, v.path);
   for (int64_t k = 0; k < v.ops.n; k++) stage(&v, try_op, &v.ops.data[k]);
   if (v.n_formats > v.first_format) stage(&v, try_formats, &v);
-  if (v.has_accelerators) stage(&v, try_accelerators, &v);
+  if (v.has_devices) stage(&v, try_devices, &v);
   return close_job(&v);
 }

@@ -26,7 +26,8 @@ void check_compiler(check_env *env, const tn_compiler *c);  /* partition.c */
  * not be run, and it has been told why. modules.c */
 bool check_module(check_env *env, const struct tn_accelerator *compiler, tn_graph *g,
                   tn_claim *const *claims);
-void check_dispatcher(check_env *env, const tn_dispatcher *d); /* partition.c */
+void check_dispatcher(check_env *env, const tn_dispatcher *d);     /* partition.c */
+void check_driver(check_env *env, const tn_device_driver *driver); /* drivers.c */
 /* root: the newest operator that it starts from. rewrites.c */
 void check_rewrite(check_env *env, const tn_opdef *root, const tn_rewritedef *rewrite);
 

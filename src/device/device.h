@@ -94,6 +94,12 @@ void tn_device_talk_close(tn_device_talk *t);
 /* What the callback answered, as one of the statuses there are. TN_ERR_IO: the device is lost from
  * now on. */
 tn_status tn_device_answer(tn_device_talk *t, tn_status answer);
+/* The same of a callback that makes something: nothing is an error; *handle is NULL after one. */
+tn_status tn_device_made(tn_device_talk *t, tn_status answer, const char *callback, void **handle);
+/* Waits until the submission `mark` of a queue has ended, at most limit_ns. One that has not by
+ * then, or of which the driver answers what is no status, hangs: TN_ERR_IO, and nothing that it may
+ * use is touched again. Under the lock of the queue. */
+tn_status tn_device_wait(tn_device_talk *t, void *queue, uint64_t mark, double limit_ns);
 /* The same, told to diag: "device 'shadow:0': WHAT: text". */
 tn_status tn_device_report(tn_device_talk *t, tn_status answer, tn_diag *diag, const char *what);
 

@@ -75,6 +75,28 @@ tn_status tn_device_answer(tn_device_talk *t, tn_status answer) {
   return status;
 }
 
+tn_status tn_device_made(tn_device_talk *t, tn_status answer, const char *callback, void **handle) {
+  const tn_status status = tn_device_answer(t, answer);
+  if (status) *handle = NULL; /* what a failed call leaves there is nothing to free */
+  if (status || *handle) return status;
+  snprintf(t->text, sizeof t->text, "%s() answers TN_OK, but gives nothing", callback);
+  return TN_ERR_INTERNAL;
+}
+
+tn_status tn_device_wait(tn_device_talk *t, void *queue, uint64_t mark, double limit_ns) {
+  const uint64_t limit = (uint64_t)(limit_ns < 1e15 ? limit_ns : 1e15);
+  const tn_status answer = t->device->def->driver.wait(&t->call, queue, mark, limit);
+  tn_device *d = (tn_device *)(uintptr_t)t->device;
+  if (tn_is_status(answer) && answer != TN_ERR_STATE) return tn_device_answer(t, answer);
+  atomic_store(&d->hangs, 1);
+  atomic_store(&d->lost, 1);
+  if (tn_is_status(answer))
+    snprintf(t->text, sizeof t->text, "it has not ended after %.0f s", limit_ns / 1e9);
+  else
+    (void)tn_device_answer(t, answer);
+  return TN_ERR_IO;
+}
+
 tn_status tn_device_report(tn_device_talk *t, tn_status answer, tn_diag *diag, const char *what) {
   const tn_status status = tn_device_answer(t, answer);
   if (!status) return TN_OK;
@@ -117,16 +139,37 @@ static tn_status set_units(tn_device_info *i, tn_device_talk *t) {
   return TN_OK;
 }
 
+/* Texts of drivers go to terminals and into keys of caches: a copy, on one line. */
+static tn_status keep_text(tn_device *d, tn_device_talk *t, const char *what, const char **text) {
+  enum { MOST = 64 << 10 };
+  const size_t n = *text ? strnlen(*text, MOST + 1) : 0;
+  if (n > MOST) return host_fail(t, TN_ERR_INTERNAL, "its %s is longer than %d bytes", what, MOST);
+  char *copy = tn_arena_alloc(&d->arena, n + 1);
+  if (!copy) return TN_ERR_MEMORY;
+  if (n) memcpy(copy, *text, n);
+  copy[n] = 0;
+  tn_text_tame_line(copy, (int64_t)n);
+  *text = copy;
+  return TN_OK;
+}
+
+/* Every value in an arena is a multiple of it: one that is absurd is memory for nothing. */
+static tn_status check_alignment(const tn_device_info *i, tn_device_talk *t) {
+  enum { MOST = 1 << 20 };
+  const uint64_t n = i->offset_alignment;
+  if (n <= MOST && !(n & (n - 1))) return TN_OK;
+  return host_fail(t, TN_ERR_INTERNAL, "its offset_alignment %llu is %s", (unsigned long long)n,
+                   n > MOST ? "more than 1 MiB" : "no power of two");
+}
+
 static tn_status describe(tn_device *d, tn_device_talk *t) {
   d->info.head = (tn_head)TN_HEAD(tn_device_info);
   tn_status status = tn_device_answer(t, d->def->driver.describe(&t->call, d->handle, &d->info));
   if (status) return status;
-  d->info.name = tn_arena_str(&d->arena, d->info.name);
-  d->info.stamp = tn_arena_str(&d->arena, d->info.stamp);
-  if (!d->info.name || !d->info.stamp) return TN_ERR_MEMORY;
-  if (d->info.offset_alignment & (d->info.offset_alignment - 1))
-    return host_fail(t, TN_ERR_INTERNAL, "its offset_alignment %llu is no power of two",
-                     (unsigned long long)d->info.offset_alignment);
+  status = keep_text(d, t, "name", &d->info.name);
+  if (!status) status = keep_text(d, t, "stamp", &d->info.stamp);
+  if (!status) status = check_alignment(&d->info, t);
+  if (status) return status;
   fill_in(&d->info);
   status = set_units(&d->info, t);
   if (status) return status;
@@ -139,6 +182,7 @@ static void device_free(tn_device *d) {
   tn_device_talk t;
   talk_with(&t, d->a, d->def);
   const bool hangs = atomic_load(&d->hangs);
+  if (hangs) d->def->owner->is_running = true;
   for (int64_t k = 0; k < d->programs.n && !hangs; k++)
     if (!d->programs.data[k].problem) driver->program_free(&t.call, d->programs.data[k].handle);
   tn_vec_free(d->a, &d->programs);
@@ -156,12 +200,12 @@ static tn_status device_open(tn_device *d, tn_device_talk *t) {
   if (!status && d->index >= n)
     status = host_fail(t, TN_ERR_NOT_FOUND, "driver '%s' sees %u device%s", driver->name, n,
                        n == 1 ? "" : "s");
-  if (!status) status = tn_device_answer(t, driver->open(&t->call, d->index, &d->handle));
-  if (status) d->handle = NULL; /* what a failed call leaves there is nothing to close */
+  if (!status)
+    status = tn_device_made(t, driver->open(&t->call, d->index, &d->handle), "open", &d->handle);
   if (!status) status = describe(d, t);
-  if (!status) status = tn_device_answer(t, driver->queue_new(&t->call, d->handle, &d->queue));
-  if (status) d->queue = NULL;
-  return status;
+  if (status) return status;
+  return tn_device_made(t, driver->queue_new(&t->call, d->handle, &d->queue), "queue_new",
+                        &d->queue);
 }
 
 static tn_device *device_new(tn_devices *all, const tn_driverdef *def, uint32_t index) {

@@ -20,11 +20,6 @@ static tn_status too_large(const tn_device *d, uint64_t bytes, const char *what,
                  bytes_text(d->info.max_buffer_bytes, b, sizeof b));
 }
 
-static tn_status nothing_there(tn_device_talk *t, const char *text) {
-  snprintf(t->text, sizeof t->text, "%s", text);
-  return TN_ERR_INTERNAL;
-}
-
 tn_status tn_buffer_open(tn_device *d, uint64_t bytes, uint32_t use, const char *what,
                          tn_diag *diag, tn_buffer *out) {
   const tn_device_driver *driver = &d->def->driver;
@@ -36,14 +31,11 @@ tn_status tn_buffer_open(tn_device *d, uint64_t bytes, uint32_t use, const char 
     return too_large(d, bytes, what, diag);
   tn_device_talk_open(&t, d);
   tn_status status =
-      tn_device_answer(&t, driver->buffer_new(&t.call, d->handle, bytes, use, &out->handle));
-  if (status) out->handle = NULL;
-  if (!status && !out->handle)
-    status = nothing_there(&t, "buffer_new() answers TN_OK, but no buffer");
+      tn_device_made(&t, driver->buffer_new(&t.call, d->handle, bytes, use, &out->handle),
+                     "buffer_new", &out->handle);
   if (!status && use != TN_BUFFER_DEVICE)
-    status = tn_device_answer(&t, driver->buffer_map(&t.call, out->handle, &out->map));
-  if (!status && use != TN_BUFFER_DEVICE && !out->map)
-    status = nothing_there(&t, "buffer_map() answers TN_OK, but no address");
+    status = tn_device_made(&t, driver->buffer_map(&t.call, out->handle, &out->map), "buffer_map",
+                            &out->map);
   if (status && out->handle) driver->buffer_free(&t.call, out->handle);
   tn_device_talk_close(&t);
   if (!status) return TN_OK;
@@ -74,19 +66,14 @@ tn_status tn_buffer_sync(const tn_buffer *b, uint64_t offset, uint64_t bytes, bo
 
 /* Submits to the device's own queue and waits: while planning there is nothing to do beside it. */
 static tn_status run_alone(tn_device *d, void *recording, const char *what, tn_diag *diag) {
-  enum { LIMIT_S = 10 };
+  static const double LIMIT_NS = 10e9;
   const tn_device_driver *driver = &d->def->driver;
   tn_device_talk t;
   const bool is_serial = d->info.flags & TN_DEVICE_SERIAL; /* then the talk holds the lock */
   tn_device_talk_open(&t, d);
   if (!is_serial) pthread_mutex_lock(&d->lock);
   tn_status status = tn_device_answer(&t, driver->submit(&t.call, d->queue, recording, ++d->mark));
-  if (!status) status = driver->wait(&t.call, d->queue, d->mark, UINT64_C(1000000000) * LIMIT_S);
-  if (status == TN_ERR_STATE) {
-    atomic_store(&d->hangs, 1);
-    status = TN_ERR_IO;
-    snprintf(t.text, sizeof t.text, "it has not ended after %d s", LIMIT_S);
-  }
+  if (!status) status = tn_device_wait(&t, d->queue, d->mark, LIMIT_NS);
   if (!is_serial) pthread_mutex_unlock(&d->lock);
   tn_device_talk_close(&t);
   return tn_device_report(&t, status, diag, what);

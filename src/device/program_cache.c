@@ -74,7 +74,8 @@ bool tn_program_cache_load(tn_device *d, const tn_program *program, uint32_t for
     tn_device_talk_begin(&t, d);
     ok = is_whole(&m, key) &&
          !d->def->driver.program_new(&t.call, d->handle, program, form, p->constants,
-                                     m.data + sizeof(head), m.size - sizeof(head), &p->handle);
+                                     m.data + sizeof(head), m.size - sizeof(head), &p->handle) &&
+         p->handle;
     if (!ok) tn_cache_drop(folder, file);
     tn_file_unmap(&m);
   }

@@ -43,8 +43,8 @@ tn_status tn_recording_begin(tn_recording *r, tn_device *d, tn_diag *diag) {
   *r = (tn_recording){.device = d};
   tn_device_talk t;
   tn_device_talk_open(&t, d);
-  tn_status status = d->def->driver.record_begin(&t.call, d->handle, &r->handle);
-  if (status) r->handle = NULL; /* nothing to free */
+  const tn_status status = tn_device_made(
+      &t, d->def->driver.record_begin(&t.call, d->handle, &r->handle), "record_begin", &r->handle);
   tn_device_talk_close(&t);
   return tn_device_report(&t, status, diag, "recording commands");
 }
@@ -156,8 +156,11 @@ static tn_status load_or_build(tn_device *d, tn_device_talk *t, const tn_program
     atomic_fetch_add(&d->n_cached, 1);
     return TN_OK;
   }
-  const tn_status status = d->def->driver.program_new(&t->call, d->handle, program, form,
-                                                      p->constants, NULL, 0, &p->handle);
+  const tn_status status =
+      tn_device_made(t,
+                     d->def->driver.program_new(&t->call, d->handle, program, form, p->constants,
+                                                NULL, 0, &p->handle),
+                     "program_new", &p->handle);
   if (status) return status;
   atomic_fetch_add(&d->n_built, 1);
   tn_program_cache_keep(d, p);
@@ -221,8 +224,9 @@ tn_status tn_device_host_program_new(tn_device *d, const tn_kernel *kernel, tn_d
   tn_device_talk t;
   *out_program = NULL;
   tn_device_talk_open(&t, d);
-  const tn_status status = tn_device_answer(
-      &t, d->def->driver.program_new(&t.call, d->handle, &program, 0, NULL, NULL, 0, out_program));
+  const tn_status status = tn_device_made(
+      &t, d->def->driver.program_new(&t.call, d->handle, &program, 0, NULL, NULL, 0, out_program),
+      "program_new", out_program);
   tn_device_talk_close(&t);
   if (!status) return TN_OK;
   return tn_fail(diag, status, "device '%s': program '%s' does not build: %s", d->name,

@@ -285,7 +285,7 @@ static void drop(tn_frame *f, tn_setup *s) {
       tn_child_clear(&task->children[g]);
   }
   tn_frame_destroy(s->continuation);
-  tn_device_setup_close(f, s);
+  if (!tn_device_setup_close(f, s)) return; /* it is left to the device, for good */
   tn_arena_clear(&s->memory);
   if (f->callable) tn_plan_release(s->plan);
   tn_free(f->a, s, sizeof *s);

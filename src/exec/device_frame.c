@@ -9,9 +9,9 @@ static tn_status open_queue(struct tn_lane *lane, tn_diag *diag) {
   if (lane->queue) return TN_OK;
   tn_device_talk t;
   tn_device_talk_open(&t, lane->device);
-  const tn_status status =
-      lane->device->def->driver.queue_new(&t.call, lane->device->handle, &lane->queue);
-  if (status) lane->queue = NULL; /* nothing to free */
+  const tn_status status = tn_device_made(
+      &t, lane->device->def->driver.queue_new(&t.call, lane->device->handle, &lane->queue),
+      "queue_new", &lane->queue);
   tn_device_talk_close(&t);
   return tn_device_report(&t, status, diag, "a queue");
 }
@@ -122,9 +122,10 @@ static bool hangs(const tn_frame *f, const tn_plan *plan) {
   return false;
 }
 
-void tn_device_setup_close(tn_frame *f, tn_setup *s) {
+bool tn_device_setup_close(tn_frame *f, tn_setup *s) {
   struct tn_device_setup *d = s->devices;
-  if (!d || hangs(f, s->plan)) return;
+  if (!d) return true;
+  if (hangs(f, s->plan)) return false;
   for (int k = 0; k < TN_MAX_RECORDED; k++) tn_recorded_close(s, &d->recorded[k]);
   for (int32_t k = 0; d->programs && k < s->plan->n_steps; k++)
     if (d->programs[k])
@@ -134,6 +135,7 @@ void tn_device_setup_close(tn_frame *f, tn_setup *s) {
     tn_buffer_close(&d->up[k]);
     tn_buffer_close(&d->down[k]);
   }
+  return true;
 }
 
 bool tn_frame_give_up_full(const tn_frame *f) {

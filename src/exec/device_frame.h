@@ -60,7 +60,8 @@ struct tn_device_setup {
 
 /* Memory and programs for the plan of the setup; what is there already stays. */
 tn_status tn_device_setup_place(tn_frame *f, tn_setup *s, tn_diag *diag);
-void tn_device_setup_close(tn_frame *f, tn_setup *s);
+/* False: a device hangs, and may still read the calls and the plan of the setup. */
+bool tn_device_setup_close(tn_frame *f, tn_setup *s);
 void tn_lanes_close(tn_frame *f);
 static inline struct tn_lane *tn_lane_of(const tn_frame *f, uint32_t device) {
   return &f->lanes[device - 1];

@@ -110,15 +110,10 @@ static tn_status wait_for(const tn_frame *f, uint32_t device, uint64_t mark, dou
   struct tn_lane *lane = tn_lane_of(f, device);
   const double limit_ns = (is_first(f->now, device) ? 120e9 : 10e9) + 20 * cost_ns;
   tn_device_talk_open(t, lane->device);
-  const tn_status answer = lane->device->def->driver.wait(
-      &t->call, lane->queue, mark, (uint64_t)(limit_ns < 1e15 ? limit_ns : 1e15));
+  const tn_status status = tn_device_wait(t, lane->queue, mark, limit_ns);
   tn_device_talk_close(t);
   lane->ended = mark;
-  if (answer != TN_ERR_STATE) return tn_device_answer(t, answer);
-  atomic_store(&lane->device->hangs, 1);
-  atomic_store(&lane->device->lost, 1);
-  snprintf(t->text, sizeof t->text, "it has not ended after %.0f s", limit_ns / 1e9);
-  return TN_ERR_IO;
+  return status;
 }
 
 static void add_event(tn_frame *f, const tn_segment *segment, uint64_t begin_ns) {

@@ -52,8 +52,9 @@ static tn_status add_named(tn_model *m, const char *name, tn_diag *diag) {
 static tn_status add_by_policy(tn_model *m, const char *name, tn_diag *diag) {
   tn_diag *said = tn_diag_create();
   const tn_status status = add_named(m, name, said);
-  const bool is_fatal = status && (m->planner.fallback == TN_FALLBACK_FORBID ||
-                                   (status != TN_ERR_NOT_FOUND && status != TN_ERR_MEMORY));
+  const bool is_fatal =
+      status && (m->planner.fallback == TN_FALLBACK_FORBID ||
+                 (status != TN_ERR_NOT_FOUND && status != TN_ERR_MEMORY && status != TN_ERR_IO));
   if (status && !is_fatal)
     tn_diag_add(
         diag, TN_DIAG_WARNING, "%s; the model runs without it",

@@ -15,6 +15,7 @@ typedef struct tn_part_owner { /* a loaded plug-in, as its parts see it */
   int32_t index;   /* in the list of plug-ins, when it was loaded */
   bool is_builtin; /* part of the library: never unloaded */
   bool is_lazy;    /* TN_PLUGIN_LAZY_CONSTANTS */
+  bool is_running; /* a device of it hangs, in code of it perhaps: it is never unmapped */
   /* What tells the code of its kernels from that of all others: the SHA-256 of its file; "" for
    * what is part of the library itself. NULL: nothing does. */
   const char *build;

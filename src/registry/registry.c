@@ -69,7 +69,7 @@ tn_plug *tn_plug_new(tn_registry *r, const char *path, uint32_t origin) {
 }
 
 static void plug_unmap(tn_plug *plug) {
-  if (plug->library) dlclose(plug->library);
+  if (plug->library && !plug->owner.is_running) dlclose(plug->library);
   plug->library = NULL;
 }
 

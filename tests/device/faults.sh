@@ -87,7 +87,8 @@ says 3 memory=1000 \
 says 3 fault=buffer \
   "tenon: error: device 'shadow:0': *: no memory: a fault on demand" --device shadow
 says 3 fault=map \
-  "tenon: error: device 'shadow:0': *: buffer_map() answers TN_OK, but no address" --device shadow
+  "tenon: error: device 'shadow:0': *: buffer_map() answers TN_OK, but gives nothing" \
+  --device shadow
 # handles that a driver leaves behind when it fails are not freed
 says 3 fault=queue "tenon: error: device 'shadow:0': no queue: a fault on demand" --device shadow
 says 3 fault=queue@2 \

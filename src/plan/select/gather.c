@@ -417,7 +417,7 @@ static tn_status try_kernel(gatherer *g, const tn_kerneldef *def) {
   const char *there = g->device     ? tn_device_refuses(device_of(g), def)
                       : def->device ? "runs on other devices"
                                     : NULL;
-  if (there) return refuse(g, def, there);
+  if (there) return refuse(g, def, reason_of(&g->s->g->arena, there));
   if (!set_dtypes(g)) return TN_OK;
   (void)set_layouts(g, def, TN_PLAIN);
   apply_forms(g);

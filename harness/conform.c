@@ -1,0 +1,157 @@
+/* Does a device or an accelerator compute what it takes? Operators one by one, each against the
+ * CPU, on several inputs, and twice on the same. */
+#include "harness/conform.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- what is tried ---- */
+
+typedef struct op_case {
+  const char *op, *a, *b; /* names of its inputs; b NULL: it has one */
+  int32_t rank_a, rank_b;
+  int64_t shape_a[4], shape_b[4];
+} op_case;
+
+static const op_case cases[CHECK_CONFORM_CASES] = {
+    {"Add", "A", "B", 3, 3, {2, 3, 8}, {2, 3, 8}},
+    {"Add", "A", "B", 3, 1, {2, 3, 8}, {8}},
+    {"Sub", "A", "B", 2, 2, {5, 7}, {5, 7}},
+    {"Mul", "A", "B", 2, 2, {5, 7}, {5, 7}},
+    {"Mul", "A", "B", 1, 0, {1031}, {0}},
+    {"Div", "A", "B", 2, 2, {5, 7}, {5, 7}},
+    {"Max", "data_0", NULL, 2, 0, {5, 7}, {0}},
+    {"Relu", "X", NULL, 4, 0, {1, 3, 9, 9}, {0}},
+    {"Sigmoid", "X", NULL, 2, 0, {3, 65}, {0}},
+    {"Tanh", "input", NULL, 2, 0, {3, 65}, {0}},
+    {"Exp", "input", NULL, 2, 0, {3, 65}, {0}},
+    {"Abs", "X", NULL, 1, 0, {1}, {0}},
+    {"Neg", "X", NULL, 1, 0, {17}, {0}},
+    {"Softmax", "input", NULL, 2, 0, {4, 33}, {0}},
+    {"MatMul", "A", "B", 2, 2, {17, 33}, {33, 9}},
+    {"MatMul", "A", "B", 3, 3, {2, 5, 16}, {2, 16, 4}},
+    {"Gemm", "A", "B", 2, 2, {8, 16}, {16, 24}},
+    {"GlobalAveragePool", "X", NULL, 4, 0, {1, 3, 9, 9}, {0}},
+    {"Transpose", "data", NULL, 3, 0, {2, 3, 5}, {0}},
+    {"Identity", "input", NULL, 2, 0, {4, 4}, {0}},
+};
+
+/* OPSET: one that other runtimes have, too. */
+enum { MAX_ELEMENTS = 4096, N_INPUTS = 3, OPSET = 13 };
+
+typedef struct trial {
+  const op_case *c;
+  tn_tensor a, b;
+  float data_a[MAX_ELEMENTS], data_b[MAX_ELEMENTS];
+} trial;
+
+/* Values between -2 and 2, none of them near 0. */
+static void fill(float *data, int64_t n, uint32_t seed) {
+  for (int64_t k = 0; k < n; k++) {
+    seed = seed * UINT32_C(1664525) + UINT32_C(1013904223);
+    const float x = 0.25f + (float)(seed >> 8) / (float)(1 << 24) * 1.75f;
+    data[k] = seed >> 7 & 1 ? x : -x;
+  }
+}
+
+static void fill_trial(trial *t, uint32_t seed) {
+  fill(t->data_a, tn_tensor_elements(&t->a), seed);
+  fill(t->data_b, tn_tensor_elements(&t->b), seed + 77);
+}
+
+/* ---- one operator, somewhere ---- */
+
+static tn_status open_model(tn_runtime *rt, const trial *t, const tn_model_options *o,
+                            tn_diag *diag, tn_model **model, tn_session **session) {
+  const tn_op_arg args[] = {{.name = t->c->a, .tensor = &t->a}, {.name = t->c->b, .tensor = &t->b}};
+  tn_status status =
+      tn_model_from_op(rt, t->c->op, OPSET, args, t->c->b ? 2 : 1, 1, o, diag, model);
+  if (!status) status = tn_session_create(*model, diag, session);
+  if (!status) status = tn_session_set_input(*session, 0, &t->a, diag);
+  if (!status && t->c->b) status = tn_session_set_input(*session, 1, &t->b, diag);
+  return status;
+}
+
+/* Does a step run elsewhere than on the CPU? *out_why: else, what TARGET says of it. */
+static bool is_taken(const tn_session *s, const char **out_why) {
+  bool taken = false;
+  *out_why = "";
+  for (int32_t k = 0;; k++) {
+    tn_step_info step = {.head = TN_HEAD(tn_step_info)};
+    if (tn_session_step(s, k, &step)) return taken;
+    taken = taken || step.island_nodes || step.segment >= 0;
+    if (!**out_why && step.n_refusals) *out_why = step.refusals[0];
+  }
+}
+
+/* "": the outputs are alike. */
+static void compare(const tn_tensor *got, const tn_tensor *want, char *why, size_t size) {
+  const float *x = got->data, *y = want->data;
+  *why = 0;
+  if (got->dtype != want->dtype || tn_tensor_elements(got) != tn_tensor_elements(want)) {
+    snprintf(why, size, "another type or shape");
+    return;
+  }
+  for (int64_t k = 0; k < tn_tensor_elements(want) && !*why; k++)
+    if (!(fabsf(x[k] - y[k]) <= 1e-4f + 1e-3f * fabsf(y[k])))
+      snprintf(why, size, "element %lld is %g, not %g", (long long)k, (double)x[k], (double)y[k]);
+}
+
+/* Runs both on several inputs; why: what went wrong. */
+static void run_both(trial *t, tn_session *there, tn_session *here, tn_diag *diag, char *why,
+                     size_t size) {
+  float before[MAX_ELEMENTS];
+  const int64_t n_said = tn_diag_count(diag);
+  *why = 0;
+  for (uint32_t k = 0; k < N_INPUTS && !*why; k++) {
+    fill_trial(t, k + 1);
+    if (tn_session_run(there, diag) || tn_session_run(here, diag)) {
+      snprintf(why, size, "%.300s",
+               tn_diag_count(diag) ? tn_diag_message(diag, tn_diag_count(diag) - 1, NULL) : "");
+      return;
+    }
+    compare(tn_session_output(there, 0), tn_session_output(here, 0), why, size);
+  }
+  const tn_tensor *y = *why ? NULL : tn_session_output(there, 0);
+  const size_t bytes = y ? (size_t)tn_tensor_bytes(y) : 0;
+  if (!y || bytes > sizeof before) return;
+  memcpy(before, y->data, bytes);
+  if (tn_session_run(there, diag) || memcmp(before, tn_session_output(there, 0)->data, bytes))
+    snprintf(why, size, "another run on the same input gives other bits");
+  if (!*why && tn_diag_count(diag) > n_said) /* the CPU took over */
+    snprintf(why, size, "%.300s", tn_diag_message(diag, n_said, NULL));
+}
+
+const char *check_conform_op(int index) { return cases[index].op; }
+
+void check_conform(tn_runtime *rt, const char *target, int index, check_conformed *out) {
+  const op_case *c = &cases[index];
+  trial t = {.c = c};
+  tn_model *models[2] = {NULL, NULL};
+  tn_session *sessions[2] = {NULL, NULL};
+  tn_diag *diag = tn_diag_create();
+  const char *refused = "";
+  const tn_model_options there = {.head = TN_HEAD(tn_model_options),
+                                  .devices = &target,
+                                  .n_devices = 1,
+                                  .fallback = TN_FALLBACK_WARN};
+  *out = (check_conformed){.op = c->op};
+  t.a = tn_tensor_make(TN_F32, c->rank_a, c->shape_a, t.data_a);
+  t.b = tn_tensor_make(TN_F32, c->rank_b, c->shape_b, t.data_b);
+  fill_trial(&t, 1);
+  tn_status status = open_model(rt, &t, NULL, diag, &models[0], &sessions[0]);
+  if (!status) status = open_model(rt, &t, &there, diag, &models[1], &sessions[1]);
+  if (!status) status = tn_session_prepare(sessions[1], diag);
+  if (status)
+    snprintf(out->why, sizeof out->why, "%.300s",
+             tn_diag_count(diag) ? tn_diag_message(diag, 0, NULL) : tn_status_text(status));
+  out->taken = !status && is_taken(sessions[1], &refused);
+  snprintf(out->refused, sizeof out->refused, "%s", out->taken ? "" : refused);
+  if (out->taken) run_both(&t, sessions[1], sessions[0], diag, out->why, sizeof out->why);
+  for (int k = 0; k < 2; k++) {
+    tn_session_destroy(sessions[k]);
+    tn_model_destroy(models[k]);
+  }
+  tn_diag_destroy(diag);
+}
