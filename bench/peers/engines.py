@@ -310,4 +310,34 @@ class LiteRt:
                 for a, shape in zip(arrays, self.shapes)]
 
 
-ENGINES = {engine.name: engine for engine in (Tenon, OnnxRuntime, OpenVino, Mnn, Ncnn, LiteRt)}
+class ExecuTorch:
+    """ExecuTorch with XNNPACK, its usual backend on CPUs. onnx2torch converts."""
+    name = "executorch"
+
+    def __init__(self):
+        from importlib.metadata import version
+        import torch
+        from executorch.extension.pybindings.portable_lib import _unsafe_reset_threadpool
+        from executorch.runtime import Runtime
+        self.torch, self.runtime, self.set_threads = torch, Runtime.get(), _unsafe_reset_threadpool
+        self.version = version("executorch")
+
+    def convert(self, path, inputs):
+        target, examples = path.with_suffix(".pte"), path.with_suffix(".inputs.npz")
+        np.savez(examples, **inputs)
+        script = pathlib.Path(__file__).with_name("to_executorch.py")
+        return converted(self.name, path, target, [sys.executable, str(script), str(path), str(examples), str(target)])
+
+    def load(self, path, inputs, outputs, threads):
+        self.set_threads(threads)
+        self.method = self.runtime.load_program(self.convert(path, inputs)).load_method("forward")
+        self.inputs = [self.torch.from_numpy(array) for array in inputs.values()]
+
+    def run(self):
+        self.made = self.method.execute(self.inputs)
+
+    def results(self):
+        return [each.numpy() for each in self.made]
+
+
+ENGINES = {engine.name: engine for engine in (Tenon, OnnxRuntime, OpenVino, Mnn, Ncnn, LiteRt, ExecuTorch)}

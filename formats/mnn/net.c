@@ -58,7 +58,10 @@ int32_t mnn_in(mnn_reader *r, uint64_t k) {
 
 int32_t mnn_out(mnn_reader *r, uint64_t k) {
   if (!value_at(r, &r->out, k)) return TN_NO_ID;
-  const char *name = text_of(r, tn_flat_item_text(&r->names, (uint64_t)tn_flat_int_at(&r->out, k)));
+  /* what parts make has no name, for it could be one around them */
+  const char *name =
+      r->depth ? ""
+               : text_of(r, tn_flat_item_text(&r->names, (uint64_t)tn_flat_int_at(&r->out, k)));
   int32_t id = name ? r->api->value(r->g, name) : TN_ERR_MEMORY;
   if (id >= 0 && (r->api->value_producer(r->g, id) >= 0 || r->api->value_flags(r->g, id)))
     id = r->api->value(r->g, NULL);
@@ -91,6 +94,9 @@ static tn_status add_input(mnn_reader *r) {
     type.shape[k] = tn_flat_int_at(&dims, k);
     if (type.shape[k] < 0) type.shape[k] = -1;
   }
+  const mnn_value *given = value_at(r, &r->out, 0);
+  if (given && r->depth) /* whoever runs the part has set it */
+    return given->id == TN_NO_ID ? mnn_fail(r, TN_ERR_INVALID, "nothing is given for it") : TN_OK;
   const int32_t id = mnn_out(r, 0);
   tn_status s = mnn_status(r);
   if (s) return s;
@@ -151,6 +157,17 @@ static tn_status read_op(mnn_reader *r, const tn_flat_vector *ops, uint64_t k) {
   return mnn_const(r);
 }
 
+tn_status mnn_read_ops(mnn_reader *r, const tn_flat_vector *ops) {
+  enum { MOST_OPS = 1 << 20 };
+  tn_status s = TN_OK;
+  for (uint64_t k = 0; k < ops->n && !s; k++) {
+    if (r->n_ops++ == MOST_OPS)
+      return mnn_fail(r, TN_ERR_OVERFLOW, "the network has more than %d operators", MOST_OPS);
+    s = read_op(r, ops, k);
+  }
+  return s;
+}
+
 /* What no operator reads, where the file names no outputs. */
 static tn_status find_outputs(mnn_reader *r, const tn_flat_vector *ops) {
   tn_status s = TN_OK;
@@ -199,7 +216,7 @@ static tn_status read_net(mnn_reader *r) {
   if (!r->values) return no_memory(r);
   for (uint64_t k = 0; k < r->names.n; k++) r->values[k] = (mnn_value){.id = TN_NO_ID};
   if (!ops.n) return mnn_fail(r, TN_ERR_INVALID, "the network has no operators");
-  for (uint64_t k = 0; k < ops.n && !s; k++) s = read_op(r, &ops, k);
+  s = mnn_read_ops(r, &ops);
   if (s) return s;
   r->row = NULL;
   r->at = 0;

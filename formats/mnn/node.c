@@ -95,8 +95,8 @@ static int32_t direct(mnn_reader *r) {
 }
 
 static mnn_make_fn *find(const char *name) {
-  static const mnn_maker *const all[] = {mnn_windows, mnn_elementwise, mnn_shapes,
-                                         mnn_axes,    mnn_select,      mnn_recurrent};
+  static const mnn_maker *const all[] = {mnn_windows, mnn_elementwise, mnn_shapes, mnn_axes,
+                                         mnn_select,  mnn_recurrent,   mnn_control};
   for (size_t k = 0; k < sizeof all / sizeof *all; k++)
     for (const mnn_maker *m = all[k]; m->op; m++)
       if (!strcmp(m->op, name)) return m->make;

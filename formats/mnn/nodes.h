@@ -15,7 +15,7 @@ typedef struct mnn_maker {
 } mnn_maker;
 
 extern const mnn_maker mnn_windows[], mnn_elementwise[], mnn_shapes[], mnn_axes[], mnn_select[],
-    mnn_recurrent[];
+    mnn_recurrent[], mnn_control[];
 
 /* ---- node.c ---- */
 

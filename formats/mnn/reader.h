@@ -43,7 +43,9 @@ typedef struct mnn_reader {
   uint64_t at;
   tn_flat_table param;
   tn_flat_vector in, out;
-  tn_status status; /* the first thing that went wrong while nodes were added */
+  uint32_t depth, n_seen; /* of parts; values that parts see by a name made for that */
+  uint64_t n_ops;         /* that were read: parts may be used more than once */
+  tn_status status;       /* the first thing that went wrong while nodes were added */
 } mnn_reader;
 
 /* format.c: the row of an operator's number; NULL: there is none. */
@@ -57,6 +59,8 @@ tn_status(mnn_fail)(const mnn_reader *r, tn_status code, const char *format, ...
     __attribute__((format(printf, 3, 4)));
 /* TN_OK, or what is wrong with the FlatBuffer so far. */
 tn_status mnn_status(const mnn_reader *r);
+/* These operators in order, as nodes of r->g. */
+tn_status mnn_read_ops(mnn_reader *r, const tn_flat_vector *ops);
 /* The value of input k; TN_NO_ID: there is none, which is kept in r->status. */
 int32_t mnn_in(mnn_reader *r, uint64_t k);
 /* The value of the graph with the name of output k. */

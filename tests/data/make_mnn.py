@@ -8,6 +8,8 @@ import sys
 import tempfile
 
 import MNN
+import MNN.expr
+import MNN.nn
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
@@ -124,6 +126,58 @@ def recurrent():
     return model([lstm, both], weights, [4, 2, 3], ["a", "h", "y", "z"])
 
 
+def gru(name, output, last, directions):
+    inputs = ["x", f"w_{name}", f"r_{name}", f"b_{name}"]
+    direction = "bidirectional" if directions == 2 else "forward"
+    layer = helper.make_node("GRU", inputs, [output, last], name=name, hidden_size=4,
+                             direction=direction, linear_before_reset=1)
+    d = directions
+    sizes = [12, 3], [12, 4], [24]
+    return layer, [weight(n, d, *size) for n, size in zip(inputs[1:], sizes)]
+
+
+def gates():
+    """GRU as one operator. (Of two directions, MNN's last states are not its outputs.)"""
+    forward, weights = gru("forward", "a", "b", 1)
+    both, more = gru("both", "c", "", 2)
+    return model([forward, both], weights + more, [4, 1, 3], ["a", "b", "c"])
+
+
+def control():
+    """A branch; a loop that stacks what it makes and ends early; GRU, which becomes a While."""
+
+    def part(nodes, inputs, outputs):
+        info = [helper.make_tensor_value_info(*each) for each in inputs + outputs]
+        return helper.make_graph(nodes, "part", info[: len(inputs)], info[len(inputs) :])
+
+    shape, f32 = [4, 1, 3], TensorProto.FLOAT
+    yes = part([node("Add", "x x", "double")], [], [("double", f32, shape)])
+    no = part([node("Mul", "x three", "less")], [], [("less", f32, shape)])
+    body = part(
+        [
+            node("Add", "v x", "next"),
+            node("Mul", "next three", "part"),
+            node("ReduceSum", "next", "s", keepdims=0),
+            node("Abs", "s", "size"),
+            node("Less", "size limit", "on"),
+        ],
+        [("i", TensorProto.INT64, []), ("c", TensorProto.BOOL, []), ("v", f32, shape)],
+        [("on", TensorProto.BOOL, []), ("next", f32, shape), ("part", f32, shape)],
+    )
+    layer, weights = gru("layer", "d", "e", 1)
+    nodes = [
+        node("ReduceSum", "x", "total", keepdims=0),
+        node("Greater", "total zero", "positive"),
+        helper.make_node("If", ["positive"], ["a"], name="if", then_branch=yes, else_branch=no),
+        helper.make_node("Loop", ["most", "true", "a"], ["b", "c"], name="loop", body=body),
+        layer,
+    ]
+    scalars = {"zero": np.float32(0), "three": np.float32(-3), "limit": np.float32(60),
+               "most": np.int64(5), "true": np.array(True)}
+    weights += [numpy_helper.from_array(np.asarray(v), n) for n, v in scalars.items()]
+    return model(nodes, weights, shape, ["a", "b", "c", "d", "e"])
+
+
 def eye():
     """Diagonals of ones."""
     nodes = [
@@ -150,7 +204,7 @@ def boxes(most):
     return model(nodes, [numbers("parts", 4, 1), numbers("most", most)] + limits, [1, 12, 5], ["y"])
 
 
-def write(folder, name, network, *options):
+def write(folder, name, network, *options, run_by=None):
     case = folder / name
     (case / "ref").mkdir(parents=True, exist_ok=True)
     path = (case / "model.mnn").absolute()
@@ -161,7 +215,19 @@ def write(folder, name, network, *options):
         arguments = ["mnnconvert", *map(str, arguments), *options]
         command = [sys.executable, "-c", f"import _tools; _tools.mnnconvert({arguments})"]
         subprocess.run(command, check=True, cwd=work, stdout=subprocess.DEVNULL)
-    run(path, case / "ref")
+    (run_by or run)(path, case / "ref")
+
+
+def run_module(path, ref):
+    """Networks with If and While, which sessions do not take: two inputs."""
+    inputs, outputs = ["x"], ["a", "b", "c", "d", "e"]
+    module = MNN.nn.load_module_from_file(str(path), inputs, outputs)
+    for k, sign in enumerate((1, -1)):
+        x = (sign * rng.random((4, 1, 3)) * 4).astype(np.float32)
+        made = module.forward([MNN.expr.const(x, x.shape, MNN.expr.NCHW, MNN.expr.float)])
+        np.save(ref / f"set{k}_in0.npy", x)
+        for i, y in enumerate(made):
+            np.save(ref / f"set{k}_out{i}.npy", np.array(MNN.expr.convert(y, MNN.expr.NCHW).read()))
 
 
 def run(path, ref):
@@ -195,6 +261,8 @@ def main():
     write(folder, "beside", net(), "--saveExternalData", "--weightQuantBits", "8")
     write(folder, "eye", eye())
     write(folder, "boxes", boxes(20))
+    write(folder, "gates", gates(), "--useOriginRNNImpl")
+    write(folder, "control", control(), run_by=run_module)
 
 
 if __name__ == "__main__":
