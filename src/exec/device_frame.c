@@ -149,6 +149,11 @@ bool tn_frame_give_up_full(const tn_frame *f) {
   return any;
 }
 
+void tn_frame_forgive(const tn_frame *f) {
+  for (uint32_t k = 0; k < f->planner->n_devices; k++)
+    atomic_store(&f->planner->devices[k]->refused, 0);
+}
+
 void tn_frame_check_process(const tn_frame *f) {
   for (uint32_t k = 0; k < f->planner->n_devices; k++)
     tn_device_check_process(f->planner->devices[k]);

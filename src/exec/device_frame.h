@@ -119,6 +119,8 @@ tn_status tn_segment_wait(tn_frame *f, int32_t segment);
 void tn_lanes_drain(tn_frame *f);
 /* Devices that refused memory to this model are not asked again; false: there is none. */
 bool tn_frame_give_up_full(const tn_frame *f);
+/* They are asked again. */
+void tn_frame_forgive(const tn_frame *f);
 bool tn_frame_has_lost(const tn_frame *f);      /* a device of the model */
 void tn_frame_check_process(const tn_frame *f); /* tn_device_check_process of each of them */
 /* Is a device of the plan lost, and may the model run without it? */

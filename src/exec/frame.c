@@ -95,12 +95,27 @@ static tn_status prepare(tn_frame *f, tn_setup *s, const tn_tensor *const *input
                 : TN_OK;
 }
 
+/* Prepares what is new. Where a device has no memory for it, older plans give theirs back. */
+static tn_status prepare_new(tn_frame *f, const tn_tensor *const *inputs,
+                             const tn_tensor *const *bound, tn_diag *diag) {
+  const bool has_older = f->planner->n_devices && f->setups.n > 0;
+  tn_diag *said = has_older ? tn_diag_create() : NULL;
+  tn_status status = prepare(f, NULL, inputs, bound, has_older ? said : diag);
+  const bool is_full = has_older && status == TN_ERR_MEMORY;
+  if (!is_full) tn_diag_append(diag, said, NULL);
+  tn_diag_destroy(said);
+  if (!is_full) return status;
+  tn_frame_forget(f);
+  tn_frame_forgive(f);
+  return prepare(f, NULL, inputs, bound, diag);
+}
+
 /* Where a device has no memory for a new plan, or is lost while one is made, the policy may let
  * others take its place. */
 static tn_status prepare_by_policy(tn_frame *f, const tn_tensor *const *inputs,
                                    const tn_tensor *const *bound, tn_diag *diag) {
   tn_diag *said = tn_diag_create();
-  const tn_status status = prepare(f, NULL, inputs, bound, said);
+  const tn_status status = prepare_new(f, inputs, bound, said);
   const bool goes_on = (status == TN_ERR_MEMORY && tn_frame_give_up_full(f)) ||
                        (status == TN_ERR_IO && tn_frame_has_lost(f));
   if (goes_on) tn_callable_forget(f->callable, inputs); /* it was made, and cannot be built */
@@ -121,7 +136,8 @@ tn_status tn_frame_prepare(tn_frame *f, const tn_tensor *const *inputs,
   const bool may_do_without =
       !s && f->planner->n_devices && f->planner->fallback != TN_FALLBACK_FORBID;
   return may_do_without ? prepare_by_policy(f, inputs, bound, diag)
-                        : prepare(f, s, inputs, bound, diag);
+         : s            ? prepare(f, s, inputs, bound, diag)
+                        : prepare_new(f, inputs, bound, diag);
 }
 
 static tn_status run_continuation(tn_frame *f, const tn_tensor *const *bound) {

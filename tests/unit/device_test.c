@@ -42,9 +42,9 @@ static void place_close(place *p) {
   tn_diag_destroy(p->diag);
 }
 
-/* A softmax over [4, N / 4]. */
-static tn_status load(place *p, const char *device, uint32_t fallback) {
-  const tn_tensor x = tn_tensor_make(TN_F32, 2, (int64_t[]){4, N / 4}, NULL);
+/* A softmax over the rows of such a matrix. */
+static tn_status load_shape(place *p, const int64_t *shape, const char *device, uint32_t fallback) {
+  const tn_tensor x = tn_tensor_make(TN_F32, 2, shape, NULL);
   const tn_op_arg args[] = {{.name = "input", .tensor = &x}};
   const tn_model_options o = {.head = TN_HEAD(tn_model_options),
                               .devices = &device,
@@ -52,6 +52,10 @@ static tn_status load(place *p, const char *device, uint32_t fallback) {
                               .fallback = fallback};
   tn_diag_clear(p->diag);
   return tn_model_from_op(p->runtime, "Softmax", 13, args, 1, 0, &o, p->diag, &p->model);
+}
+
+static tn_status load(place *p, const char *device, uint32_t fallback) {
+  return load_shape(p, (int64_t[]){4, N / 4}, device, fallback);
 }
 
 static tn_status run(tn_model *model, tn_diag *diag, float *out) {
@@ -230,6 +234,76 @@ static void test_fork(void **state) {
   expect_said(&p, "the device is lost");
   assert_memory_equal(got, want, sizeof want);
   place_close(&p);
+}
+
+/* ---- memory ---- */
+
+/* Runs the softmax on rows of ones; what a row sums up to. */
+static tn_status run_rows(tn_session *s, int64_t rows, tn_diag *diag, float *out_sum) {
+  enum { COLUMNS = 64, MOST = 4096 };
+  static float ones[MOST * COLUMNS];
+  for (int k = 0; k < MOST * COLUMNS; k++) ones[k] = 1;
+  const tn_tensor x = tn_tensor_make(TN_F32, 2, (int64_t[]){rows, COLUMNS}, ones);
+  tn_status status = tn_session_set_input(s, 0, &x, diag);
+  if (!status) status = tn_session_run(s, diag);
+  *out_sum = 0;
+  for (int64_t k = 0; k < COLUMNS && !status; k++)
+    *out_sum += ((const float *)tn_session_output(s, 0)->data)[(rows - 1) * COLUMNS + k];
+  return status;
+}
+
+/* What the first plan has there, the second one needs: staging up and down, and the arena. */
+static void test_older_plans(void **state) {
+  (void)state;
+  const uint32_t policies[] = {TN_FALLBACK_FORBID, TN_FALLBACK_WARN};
+  setenv("TENON_SHADOW", "delay=0,memory=280000", 1);
+  for (int k = 0; k < 2; k++) {
+    place p;
+    tn_session *s = NULL;
+    tn_plan_info plan = {.head = TN_HEAD(tn_plan_info)};
+    float sum;
+    place_open(&p, NULL);
+    assert_int_equal(load_shape(&p, (int64_t[]){-1, 64}, "shadow:0", policies[k]), TN_OK);
+    assert_int_equal(tn_session_create(p.model, p.diag, &s), TN_OK);
+    const int64_t rows[] = {200, 256, 1, 240};
+    for (int i = 0; i < 4; i++) {
+      if (run_rows(s, rows[i], p.diag, &sum)) fail_msg("%s", tn_diag_text(p.diag));
+      assert_float_equal(sum, 1, 1e-5);
+      assert_int_equal(tn_session_plan(s, &plan), TN_OK);
+      assert_int_equal(plan.n_segments, 1); /* there, not on the CPU */
+    }
+    assert_int_equal(tn_diag_count(p.diag), 0); /* and nobody is told */
+    assert_int_equal(run_rows(s, 4096, p.diag, &sum),
+                     policies[k] == TN_FALLBACK_FORBID ? TN_ERR_MEMORY : TN_OK);
+    expect_said(&p, "needs 1.0 MiB: it has 280000 bytes, ");
+    tn_session_destroy(s);
+    place_close(&p);
+  }
+  setenv("TENON_SHADOW", "delay=100,seed=3", 1);
+}
+
+/* Memory that is missing while a model runs is an error of this run alone. */
+static void test_memory_while_running(void **state) {
+  (void)state;
+  place p;
+  tn_session *s = NULL;
+  float sum;
+  int n_failed = 0;
+  setenv("TENON_SHADOW", "delay=0,fault=submit@3", 1);
+  place_open(&p, NULL);
+  assert_int_equal(load_shape(&p, (int64_t[]){-1, 64}, "shadow:0", TN_FALLBACK_FORBID), TN_OK);
+  assert_int_equal(tn_session_create(p.model, p.diag, &s), TN_OK);
+  for (int k = 0; k < 6; k++) {
+    const tn_status status = run_rows(s, 8, p.diag, &sum);
+    if (status) assert_int_equal(status, TN_ERR_MEMORY);
+    if (!status) assert_float_equal(sum, 1, 1e-5);
+    n_failed += status != TN_OK;
+  }
+  assert_int_equal(n_failed, 1);
+  expect_said(&p, "device 'shadow:0', segment 1 of 1, nodes ");
+  tn_session_destroy(s);
+  place_close(&p);
+  setenv("TENON_SHADOW", "delay=100,seed=3", 1);
 }
 
 /* ---- a second run allocates nothing ---- */
@@ -539,11 +613,12 @@ static void test_record_wrong(void **state) {
 int main(void) {
   setenv("TENON_SHADOW", "delay=100,seed=3", 1);
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_entries), cmocka_unit_test(test_options),
-      cmocka_unit_test(test_plan),    cmocka_unit_test(test_threads),
-      cmocka_unit_test(test_fork),    cmocka_unit_test(test_child),
-      cmocka_unit_test(test_steady),  cmocka_unit_test(test_vetting),
-      cmocka_unit_test(test_plugin),  cmocka_unit_test(test_kernel),
-      cmocka_unit_test(test_record),  cmocka_unit_test(test_record_wrong)};
+      cmocka_unit_test(test_entries),     cmocka_unit_test(test_options),
+      cmocka_unit_test(test_plan),        cmocka_unit_test(test_threads),
+      cmocka_unit_test(test_fork),        cmocka_unit_test(test_child),
+      cmocka_unit_test(test_older_plans), cmocka_unit_test(test_memory_while_running),
+      cmocka_unit_test(test_steady),      cmocka_unit_test(test_vetting),
+      cmocka_unit_test(test_plugin),      cmocka_unit_test(test_kernel),
+      cmocka_unit_test(test_record),      cmocka_unit_test(test_record_wrong)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
