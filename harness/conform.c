@@ -12,29 +12,38 @@ typedef struct op_case {
   const char *op, *a, *b; /* names of its inputs; b NULL: it has one */
   int32_t rank_a, rank_b;
   int64_t shape_a[4], shape_b[4];
+  const char *attr, *value; /* NULL: none */
+  bool is_const;            /* b: as weights are */
 } op_case;
 
 static const op_case cases[CHECK_CONFORM_CASES] = {
-    {"Add", "A", "B", 3, 3, {2, 3, 8}, {2, 3, 8}},
-    {"Add", "A", "B", 3, 1, {2, 3, 8}, {8}},
-    {"Sub", "A", "B", 2, 2, {5, 7}, {5, 7}},
-    {"Mul", "A", "B", 2, 2, {5, 7}, {5, 7}},
-    {"Mul", "A", "B", 1, 0, {1031}, {0}},
-    {"Div", "A", "B", 2, 2, {5, 7}, {5, 7}},
-    {"Max", "data_0", NULL, 2, 0, {5, 7}, {0}},
-    {"Relu", "X", NULL, 4, 0, {1, 3, 9, 9}, {0}},
-    {"Sigmoid", "X", NULL, 2, 0, {3, 65}, {0}},
-    {"Tanh", "input", NULL, 2, 0, {3, 65}, {0}},
-    {"Exp", "input", NULL, 2, 0, {3, 65}, {0}},
-    {"Abs", "X", NULL, 1, 0, {1}, {0}},
-    {"Neg", "X", NULL, 1, 0, {17}, {0}},
-    {"Softmax", "input", NULL, 2, 0, {4, 33}, {0}},
-    {"MatMul", "A", "B", 2, 2, {17, 33}, {33, 9}},
-    {"MatMul", "A", "B", 3, 3, {2, 5, 16}, {2, 16, 4}},
-    {"Gemm", "A", "B", 2, 2, {8, 16}, {16, 24}},
-    {"GlobalAveragePool", "X", NULL, 4, 0, {1, 3, 9, 9}, {0}},
-    {"Transpose", "data", NULL, 3, 0, {2, 3, 5}, {0}},
-    {"Identity", "input", NULL, 2, 0, {4, 4}, {0}},
+    {"Add", "A", "B", 3, 3, {2, 3, 8}, {2, 3, 8}, NULL, NULL, false},
+    {"Add", "A", "B", 3, 1, {2, 3, 8}, {8}, NULL, NULL, false},
+    {"Sub", "A", "B", 2, 2, {5, 7}, {5, 7}, NULL, NULL, false},
+    {"Mul", "A", "B", 2, 2, {5, 7}, {5, 7}, NULL, NULL, false},
+    {"Mul", "A", "B", 1, 0, {1031}, {0}, NULL, NULL, false},
+    {"Div", "A", "B", 2, 2, {5, 7}, {5, 7}, NULL, NULL, false},
+    {"Max", "data_0", NULL, 2, 0, {5, 7}, {0}, NULL, NULL, false},
+    {"Relu", "X", NULL, 4, 0, {1, 3, 9, 9}, {0}, NULL, NULL, false},
+    {"LeakyRelu", "X", NULL, 2, 0, {3, 65}, {0}, "alpha", "0.25", false},
+    {"Sigmoid", "X", NULL, 2, 0, {3, 65}, {0}, NULL, NULL, false},
+    {"Tanh", "input", NULL, 2, 0, {3, 65}, {0}, NULL, NULL, false},
+    {"Exp", "input", NULL, 2, 0, {3, 65}, {0}, NULL, NULL, false},
+    {"Abs", "X", NULL, 1, 0, {1}, {0}, NULL, NULL, false},
+    {"Neg", "X", NULL, 1, 0, {17}, {0}, NULL, NULL, false},
+    {"Softmax", "input", NULL, 2, 0, {4, 33}, {0}, NULL, NULL, false},
+    {"ReduceMean", "data", NULL, 3, 0, {2, 7, 33}, {0}, "axes", "1", false},
+    {"MatMul", "A", "B", 2, 2, {17, 33}, {33, 9}, NULL, NULL, false},
+    {"MatMul", "A", "B", 3, 3, {2, 5, 16}, {2, 16, 4}, NULL, NULL, false},
+    {"Gemm", "A", "B", 2, 2, {8, 16}, {16, 24}, NULL, NULL, false},
+    {"Gemm", "A", "B", 2, 2, {8, 16}, {24, 16}, "transB", "1", true},
+    {"Conv", "X", "W", 4, 4, {1, 3, 9, 9}, {5, 3, 3, 3}, "pads", "1,1,1,1", true},
+    {"Conv", "X", "W", 4, 4, {2, 4, 7, 8}, {4, 1, 3, 3}, "group", "4", true},
+    {"MaxPool", "X", NULL, 4, 0, {1, 3, 9, 9}, {0}, "kernel_shape", "3,2", false},
+    {"AveragePool", "X", NULL, 4, 0, {1, 3, 9, 9}, {0}, "kernel_shape", "2,2", false},
+    {"GlobalAveragePool", "X", NULL, 4, 0, {1, 3, 9, 9}, {0}, NULL, NULL, false},
+    {"Transpose", "data", NULL, 3, 0, {2, 3, 5}, {0}, NULL, NULL, false},
+    {"Identity", "input", NULL, 2, 0, {4, 4}, {0}, NULL, NULL, false},
 };
 
 /* OPSET: one that other runtimes have, too. */
@@ -45,6 +54,21 @@ typedef struct trial {
   tn_tensor a, b;
   float data_a[MAX_ELEMENTS], data_b[MAX_ELEMENTS];
 } trial;
+
+/* "Conv X[1,3,9,9] W[5,3,3,3] pads=1,1,1,1" */
+static void name_case(const op_case *c, char *text, size_t size) {
+  const char *const inputs[] = {c->a, c->b};
+  size_t n = (size_t)snprintf(text, size, "%s", c->op);
+  for (int i = 0; i < 2 && inputs[i] && n < size; i++) {
+    const int32_t rank = i ? c->rank_b : c->rank_a;
+    n += (size_t)snprintf(text + n, size - n, " %s[", inputs[i]);
+    for (int32_t k = 0; k < rank && n < size; k++)
+      n += (size_t)snprintf(text + n, size - n, "%s%lld", k ? "," : "",
+                            (long long)(i ? c->shape_b : c->shape_a)[k]);
+    if (n < size) n += (size_t)snprintf(text + n, size - n, "]");
+  }
+  if (c->attr && n < size) snprintf(text + n, size - n, " %s=%s", c->attr, c->value);
+}
 
 /* Values between -2 and 2, none of them near 0. */
 static void fill(float *data, int64_t n, uint32_t seed) {
@@ -64,12 +88,16 @@ static void fill_trial(trial *t, uint32_t seed) {
 
 static tn_status open_model(tn_runtime *rt, const trial *t, const tn_model_options *o,
                             tn_diag *diag, tn_model **model, tn_session **session) {
-  const tn_op_arg args[] = {{.name = t->c->a, .tensor = &t->a}, {.name = t->c->b, .tensor = &t->b}};
-  tn_status status =
-      tn_model_from_op(rt, t->c->op, OPSET, args, t->c->b ? 2 : 1, 1, o, diag, model);
+  const op_case *c = t->c;
+  tn_op_arg args[3] = {{.name = c->a, .tensor = &t->a}};
+  uint32_t n = 1;
+  if (c->b)
+    args[n++] = (tn_op_arg){.name = c->b, .tensor = &t->b, .flags = c->is_const ? TN_ARG_CONST : 0};
+  if (c->attr) args[n++] = (tn_op_arg){.name = c->attr, .text = c->value};
+  tn_status status = tn_model_from_op(rt, c->op, OPSET, args, n, 1, o, diag, model);
   if (!status) status = tn_session_create(*model, diag, session);
   if (!status) status = tn_session_set_input(*session, 0, &t->a, diag);
-  if (!status && t->c->b) status = tn_session_set_input(*session, 1, &t->b, diag);
+  if (!status && c->b && !c->is_const) status = tn_session_set_input(*session, 1, &t->b, diag);
   return status;
 }
 
@@ -123,6 +151,20 @@ static void run_both(trial *t, tn_session *there, tn_session *here, tn_diag *dia
     snprintf(why, size, "%.300s", tn_diag_message(diag, n_said, NULL));
 }
 
+/* An operator that any target may take. */
+tn_status check_conform_open(tn_runtime *rt, const char *target, tn_diag *diag) {
+  const tn_tensor x = tn_tensor_make(TN_F32, 1, (int64_t[]){4}, NULL);
+  const tn_op_arg args[] = {{.name = "A", .tensor = &x}, {.name = "B", .tensor = &x}};
+  const tn_model_options there = {.head = TN_HEAD(tn_model_options),
+                                  .devices = &target,
+                                  .n_devices = 1,
+                                  .fallback = TN_FALLBACK_FORBID};
+  tn_model *model = NULL;
+  const tn_status status = tn_model_from_op(rt, "Add", OPSET, args, 2, 1, &there, diag, &model);
+  tn_model_destroy(model);
+  return status == TN_ERR_NOT_FOUND || status == TN_ERR_MEMORY ? status : TN_OK;
+}
+
 const char *check_conform_op(int index) { return cases[index].op; }
 
 void check_conform(tn_runtime *rt, const char *target, int index, check_conformed *out) {
@@ -136,7 +178,8 @@ void check_conform(tn_runtime *rt, const char *target, int index, check_conforme
                                   .devices = &target,
                                   .n_devices = 1,
                                   .fallback = TN_FALLBACK_WARN};
-  *out = (check_conformed){.op = c->op};
+  *out = (check_conformed){.taken = false};
+  name_case(c, out->name, sizeof out->name);
   t.a = tn_tensor_make(TN_F32, c->rank_a, c->shape_a, t.data_a);
   t.b = tn_tensor_make(TN_F32, c->rank_b, c->shape_b, t.data_b);
   fill_trial(&t, 1);

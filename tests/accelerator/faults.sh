@@ -69,9 +69,26 @@ BAD=run says 0 "the device is gone; its nodes run on the cpu from now on" \
 BAD=run same "$model" "${on[@]}" --fallback warn
 # a test of the target finds wrong results, and targets that take nothing
 says 0 "^bad-npu: [1-9][0-9]* of [0-9]+ cases taken, 0 failed" conform bad-npu --plugin "$bad"
-BAD=wrong says 1 "^FAILED +Add element 0 is" conform bad-npu --plugin "$bad"
+BAD=wrong says 1 "^FAILED +Add A\[2,3,8\] B\[8\]: element 0 is" conform bad-npu --plugin "$bad"
 BAD=run says 1 "^FAILED +Add .*the device is gone; its nodes run on the cpu" \
   conform bad-npu --plugin "$bad"
+# what is known of a target: each case has to come out as it says
+known=$work/known.txt
+"$tenon" conform bad-npu --plugin "$bad" 2>/dev/null | sed -n 's/^\(not taken [^:]*\).*/\1/p' >"$known"
+says 0 "^bad-npu: " conform bad-npu --plugin "$bad" --expect "$known"
+BAD=wrong says 1 "^FAILED +Add .*; expected: ok" conform bad-npu --plugin "$bad" --expect "$known"
+echo "failed Add A[2,3,8] B[8] # in every release" >>"$known"
+says 1 "^ok +Add A\[2,3,8\] B\[8\]; expected: failed" \
+  conform bad-npu --plugin "$bad" --expect "$known"
+sed -i '1,2d' "$known"
+says 1 "bad-npu: 3 cases do not come out as .*known.txt says" \
+  conform bad-npu --plugin "$bad" --expect "$known"
+says 3 "$work/none.txt: No such file" conform bad-npu --plugin "$bad" --expect "$work/none.txt"
+says 0 '^"Add A\[2,3,8\] B\[8\]",ok,""' conform bad-npu --plugin "$bad" --csv
+says 0 '"conforms":[[:space:]]*true' conform bad-npu --plugin "$bad" --json
+says 3 "device 'nobody': there is no driver of that name" conform nobody
+says 3 "device 'null:0': the null driver has no hardware" conform null
+BAD=open says 3 "libbad.so.1 cannot be loaded" conform bad-npu --plugin "$bad"
 BAD=crash says 1 "bad-npu takes none of the cases" conform bad-npu --plugin "$bad"
 # where it begins to be wrong: the outputs, then the first value
 both=(--random "${on[@]}" --fallback warn --with cpu)
