@@ -74,7 +74,8 @@ BAD=run says 1 "^FAILED +Add .*the device is gone; its nodes run on the cpu" \
   conform bad-npu --plugin "$bad"
 # what is known of a target: each case has to come out as it says
 known=$work/known.txt
-"$tenon" conform bad-npu --plugin "$bad" 2>/dev/null | sed -n 's/^\(not taken [^:]*\).*/\1/p' >"$known"
+"$tenon" conform bad-npu --plugin "$bad" 2>/dev/null |
+  sed -n 's/^\(not taken [^:]*\).*/\1/p' >"$known"
 says 0 "^bad-npu: " conform bad-npu --plugin "$bad" --expect "$known"
 BAD=wrong says 1 "^FAILED +Add .*; expected: ok" conform bad-npu --plugin "$bad" --expect "$known"
 echo "failed Add A[2,3,8] B[8] # in every release" >>"$known"
