@@ -17,6 +17,7 @@ static const cli_option options[] = {
     {"shape", "NAME=1x3x224", "dims of an input that the model leaves open", 0},
     {"dim", "NAME=N", "size of a named dim that the model leaves open", 0},
     {"layout", "nchw|nhwc", "order of a picture's dims (default: whichever fits)", 0},
+    {"resize", "HOW", "give a picture the size of the input: crop (the middle), stretch or pad", 0},
     {"scale", "X", "pictures: (pixel * scale - mean) / std, pixels 0..255 (default 1)", 0},
     {"mean", "X[,X...]", "for all channels, or for each", 0},
     {"std", "X[,X...]", "for all channels, or for each", 0},
@@ -31,6 +32,14 @@ static bool set_layout(cli_feed *f, const char *value) {
   else
     cli_error("--layout is nchw or nhwc, not '%s'", value);
   return f->image.layout != CLI_LAYOUT_AUTO;
+}
+
+static bool set_resize(cli_feed *f, const char *value) {
+  static const char *const words[] = {"", "crop", "stretch", "pad"}; /* by cli_resize */
+  for (int k = CLI_RESIZE_CROP; k <= CLI_RESIZE_PAD; k++)
+    if (!strcmp(value, words[k])) f->image.resize = (cli_resize)k;
+  if (!f->image.resize) cli_error("--resize is crop, stretch or pad, not '%s'", value);
+  return f->image.resize != CLI_RESIZE_NONE;
 }
 
 static bool set_random(cli_feed *f, const char *value) {
@@ -60,9 +69,10 @@ static bool set_feed(void *target, int index, const char *value) {
     case 2: return cli_keep("--shape", value, f->shapes, CLI_MAX_INPUTS, &f->n_shapes);
     case 3: return cli_keep("--dim", value, f->dims, CLI_MAX_INPUTS, &f->n_dims);
     case 4: return set_layout(f, value);
-    case 5: return cli_doubles("scale", value, 1, &f->image.scale, &n);
-    case 6: return cli_doubles("mean", value, 4, f->image.mean, &f->image.n_mean);
-    case 7: return set_std(f, value);
+    case 5: return set_resize(f, value);
+    case 6: return cli_doubles("scale", value, 1, &f->image.scale, &n);
+    case 7: return cli_doubles("mean", value, 4, f->image.mean, &f->image.n_mean);
+    case 8: return set_std(f, value);
     default: f->image.gray = true; return true;
   }
 }

@@ -22,7 +22,15 @@ void cli_store_free(cli_store *store);
 
 /* How images become tensors: (pixel * scale - mean) / std, pixels 0..255, per channel. */
 enum { CLI_LAYOUT_AUTO, CLI_LAYOUT_NCHW, CLI_LAYOUT_NHWC };
+/* What becomes of a picture that has not the size of the input: an error, or see image_resize.h. */
+typedef enum cli_resize {
+  CLI_RESIZE_NONE,
+  CLI_RESIZE_CROP,
+  CLI_RESIZE_STRETCH,
+  CLI_RESIZE_PAD
+} cli_resize;
 typedef struct cli_image_options {
+  cli_resize resize;
   int layout; /* CLI_LAYOUT_...; AUTO: what the shape of the input allows, NCHW first */
   double scale, mean[4], std[4];
   int n_mean, n_std; /* 0: mean 0, std 1; 1: for all channels */

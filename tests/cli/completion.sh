@@ -17,7 +17,7 @@ completes ""
 completes ex
 [ "$replies" = " explain " ] || fail "ex becomes $replies"
 completes bench --re
-[ "$replies" = " --repeat " ] || fail "bench --re becomes $replies"
+[ "$replies" = " --repeat --resize " ] || fail "bench --re becomes $replies"
 completes run --
 [[ $replies == *" --input "* && $replies == *" --threads "* && $replies == *" --help "* ]] ||
   fail "run -- becomes $replies"

@@ -14,9 +14,23 @@ says 0 '^same: u8\[1,2,4,3\] .* \[0, 10, 20, 30, 40, ' \
   run "$data/picture_nhwc.onnx" -i "$data/colours.png"
 says 0 ' min 0  max 255 ' \
   run "$data/picture_nhwc.onnx" -i "$data/colours.png" --scale 2 --mean 100 # clamped
-says 3 'picture of 4 x 2 pixels .* does not fit f32\[1,3,2,4\] as NHWC; it is not resized' \
+says 3 'picture of 4 x 2 pixels .* does not fit f32\[1,3,2,4\] as NHWC; --resize makes it fit' \
   run "$picture" -i "$data/colours.png" --layout nhwc
 says 3 'a gray picture of 4 x 2 pixels .* does not fit' run "$picture" -i "$data/colours.png" --gray
+says 3 'of 8 x 2 pixels .* does not fit f32\[1,3,2,4\]; --resize makes it fit' \
+  run "$picture" -i "$data/wide.png"
+says 0 '^same: f32\[1,3,2,4\]  min 0  max 230  mean 115  \[0, 30, 60, 90, 120, ' \
+  run "$picture" -i "$data/wide.png" --resize crop
+says 0 '^same: f32\[1,3,2,4\]  min [0-9.]*  max 25[0-9.]*  ' \
+  run "$picture" -i "$data/wide.png" --resize stretch
+says 0 '^same: .*  min 200  max 200 ' run "$picture" -i "$data/square.png" --resize stretch
+says 0 '^same: .*  mean 100  \[0, 200, 200, 0, 0, ' \
+  run "$picture" -i "$data/square.png" --resize pad
+says 0 '^same: u8\[1,4,4,3\]  min 200  max 200 ' \
+  run "$data/picture_nhwc.onnx" -i "$data/square.png" --resize crop
+says 3 'a gray picture of 8 x 2 pixels .* does not fit f32\[1,3,2,4\]$' \
+  run "$picture" -i "$data/wide.png" --gray --resize crop
+says 2 "--resize is crop, stretch or pad, not 'fit'" run "$picture" --resize fit
 says 3 '--mean and --std need one number, or one for each of 3' \
   run "$picture" -i "$data/colours.png" --mean 1,2
 says 3 'colours.png: .* does not fit f32\[\?\]' run "$data/types.onnx" -i "in_f32=$data/colours.png"

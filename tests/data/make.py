@@ -238,11 +238,18 @@ def chunk(kind, data):
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
-pixels = bytes(range(0, 240, 10))  # 2 x 4 x 3
-rows = b"".join(b"\0" + pixels[k * 12:k * 12 + 12] for k in range(2))
-open(path("colours.png"), "wb").write(
-    b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 4, 2, 8, 2, 0, 0, 0)) +
-    chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+def png(name, pixels):  # rows of pixels of three bytes
+    rows = b"".join(b"\0" + bytes(sum(row, [])) for row in pixels)
+    header = struct.pack(">IIBBBBB", len(pixels[0]), len(pixels), 8, 2, 0, 0, 0)
+    open(path(name), "wb").write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) +
+                                 chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+
+colours = [[[30 * k, 30 * k + 10, 30 * k + 20] for k in range(r, r + 4)] for r in (0, 4)]
+png("colours.png", colours)
+edge = [[255, 255, 255]] * 2
+png("wide.png", [edge + row + edge for row in colours])  # colours.png in its middle
+png("square.png", [[[200, 200, 200]] * 4] * 4)
 header = struct.pack(">IIBBBBB", 4, 2, 8, 2, 0, 0, 0)
 open(path("broken.png"), "wb").write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header))
 samples = np.array([0, 16384, -16384, 0, 32767, 32767, -32768, -32768], np.int16)  # stereo
