@@ -81,8 +81,7 @@ static bool is_coded(const tn_lowering *t, uint32_t k) {
   return !has(t, k) || (tn_low_type(t, k)->dtype == TN_I8 && !tfl_zero(t, k));
 }
 
-/* The same by input k, whatever it is. */
-static int32_t by_weights(const tn_lowering *t, int32_t x, uint32_t k, int32_t bias) {
+int32_t tfl_by_weights(const tn_lowering *t, int32_t x, uint32_t k, int32_t bias) {
   const double scale = tfl_scale(t, k);
   if (tn_low_type(t, k)->dtype != TN_I8 || tfl_zero(t, k))
     return product(t, x, weights(t, k), bias);
@@ -129,8 +128,8 @@ static int32_t gate(const layer *l, uint32_t k, int32_t x, int32_t h, int32_t c)
   const uint32_t peep = l->at + PEEP + places[k], norm = LSTM_NORM + k;
   const int32_t bias = input_or_none(t, l->at + BIAS + k);
   const bool is_normal = l->is_normal && has(t, norm);
-  int32_t sum = by_weights(t, x, l->at + W + k, is_normal ? TN_NO_ID : bias);
-  sum = both(t, "Add", sum, by_weights(t, h, l->at + R + k, TN_NO_ID));
+  int32_t sum = tfl_by_weights(t, x, l->at + W + k, is_normal ? TN_NO_ID : bias);
+  sum = both(t, "Add", sum, tfl_by_weights(t, h, l->at + R + k, TN_NO_ID));
   if (k != CELL_GATE && has(t, peep))
     sum = both(t, "Add", sum, both(t, "Mul", c, weights(t, peep)));
   if (is_normal) sum = normalised(l, sum, norm);
@@ -148,8 +147,9 @@ static int32_t out_of(const layer *l, int32_t gate, int32_t c) {
   const tn_lowering *t = l->t;
   const int32_t h = both(t, "Mul", gate, tfl_activation(t, c, TN_F32));
   if (!has(t, l->at + PROJECTION)) return h;
-  return clipped(t, by_weights(t, h, l->at + PROJECTION, input_or_none(t, l->at + PROJECTION_BIAS)),
-                 "proj_clip");
+  return clipped(
+      t, tfl_by_weights(t, h, l->at + PROJECTION, input_or_none(t, l->at + PROJECTION_BIAS)),
+      "proj_clip");
 }
 
 static int32_t kept(const layer *l, int32_t forget, int32_t c, int32_t in, int32_t cell) {
@@ -453,8 +453,8 @@ static int32_t rnn_layer(layer *l, uint32_t state, int64_t width) {
   const int32_t b = input_or_none(t, l->at + 2);
   for (int64_t k = 0; k < l->steps; k++) {
     const int64_t at = l->is_backward ? l->steps - 1 - k : k;
-    const int32_t sum = both(t, "Add", by_weights(t, step_of(l, l->x, at, width), l->at, b),
-                             by_weights(t, l->h, l->at + 1, TN_NO_ID));
+    const int32_t sum = both(t, "Add", tfl_by_weights(t, step_of(l, l->x, at, width), l->at, b),
+                             tfl_by_weights(t, l->h, l->at + 1, TN_NO_ID));
     l->h = steps[at] = tfl_activation(t, sum, TN_F32);
   }
   return stack(t, steps, l->steps, l->batch, l->outputs);

@@ -14,4 +14,8 @@ static inline bool lstm_has(const tn_lowering *t, uint32_t k) {
 /* Of x, codes [steps, batch, width]: the codes [steps, batch, units], and both states. */
 tn_status tfl_lstm_of_codes(const tn_lowering *t, int32_t x, int32_t *out);
 
+/* x w' (+ bias), w: input k. By codes of 8 bits, rows of x become codes, too, as the built-in
+ * kernels have it. */
+int32_t tfl_by_weights(const tn_lowering *t, int32_t x, uint32_t k, int32_t bias);
+
 #endif

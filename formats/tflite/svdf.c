@@ -1,7 +1,7 @@
 /* SVDF: each filter keeps what it made in the last `memory` steps, [batch, filters * memory], and
  * weighs them; `rank` filters sum up to a unit. Of f32, or of 8 bits with states of 8 or 16, in the
  * integers of the built-in kernels. */
-#include "lower.h"
+#include "lstm.h"
 #include "tflite.gen.h"
 
 enum { X, FEATURES, TIMES, UNIT_BIAS, STATE };
@@ -53,9 +53,7 @@ static int32_t weights(const svdf *v, uint32_t k) {
 }
 
 static tn_status of_numbers(const svdf *v) {
-  const int32_t in[] = {tn_low_in(&v->t, X), weights(v, FEATURES)};
-  const tn_attr trans = tn_attr_int("transB", 1);
-  const int32_t kept = shifted(v, tn_low_emit(&v->t, "Gemm", in, 2, &trans, 1));
+  const int32_t kept = shifted(v, tfl_by_weights(&v->t, tn_low_in(&v->t, X), FEATURES, TN_NO_ID));
   int32_t y = summed(v, tn_low_2(&v->t, "Mul", kept, weights(v, TIMES)));
   if (has(v, UNIT_BIAS)) y = tn_low_2(&v->t, "Add", y, tn_low_in(&v->t, UNIT_BIAS));
   return done(v, tfl_activation(&v->t, y, TN_F32), kept);

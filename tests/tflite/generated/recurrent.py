@@ -10,8 +10,15 @@ def svdf(m):
     """One turn; the state is what it is at first."""
     b, n, width, memory, rank = m.pick(1, 2), *m.dims(2, 1, 20), m.dims(1, 1, 9)[0], m.pick(1, 2)
     filters = n * rank
-    x, q = m.any([b, width], m.pick("f4", "i1"))
-    if not q:
+    kind = m.pick("f4", "i1", "hybrid")
+    x, q = m.any([b, width], "i1" if kind == "i1" else "f4")
+    if kind == "hybrid":
+        sizes = [filters, width], [filters, memory]
+        codes = [np.maximum(m.codes_of(size, "i1"), -127) for size in sizes]
+        ins = [m.const(each, scale=0.01, zero=0) for each in codes]
+        ins += [m.const(m.numbers([n])), m.tensor([b, filters * memory])]
+        y = m.out([b, n])
+    elif not q:
         ins = [m.const(m.numbers([filters, width])), m.const(m.numbers([filters, memory]))]
         ins += [m.const(m.numbers([n])), m.tensor([b, filters * memory])]
         y = m.out([b, n])
@@ -23,7 +30,14 @@ def svdf(m):
         ins += [m.tensor([b, filters * memory], "i2", scale=s)]
         y = m.out([b, n], "i1", scale=s * 32768 / 256, zero=-128)
     m.g.tensors[ins[-1]].isVariable = True
-    m.op("SVDF", [x, *ins], [y], rank=rank, fusedActivationFunction=1 if q else 0)
+    m.op(
+        "SVDF",
+        [x, *ins],
+        [y],
+        rank=rank,
+        fusedActivationFunction=1 if q else 0,
+        asymmetricQuantizeInputs=kind == "hybrid" and bool(m.pick(0, 1)),
+    )
 
 
 @family
