@@ -46,18 +46,22 @@ const char gen_gpu_functions[] =
     "  return KEEP_NAN(x, y);\n"
     "}\n"
     "float relu1(float x) { return KEEP_NAN(x, x < 0.0f ? 0.0f : x); }\n"
-    /* these have no product of infinity and 0 in them, and 1 + tanh(u) / 2 keeps small numbers */
+    /* x times a weight that has become 0; compilers that know no infinities would fold x * 0 */
+    "float zero_of1(float x) {\n"
+    "  return fabs(x) == INFINITY ? BITS_TO_FLOAT(0x7fc00000) : x < 0.0f ? -0.0f : 0.0f;\n"
+    "}\n"
+    /* 1 + tanh(u) / 2 keeps small numbers */
     "float swish1(float x, float a) {\n"
     "  float u = a * x, h = exp(0.5f * u);\n"
     "  if (!(u < 0.0f)) return x * sigmoid1(u);\n"
-    "  return h > 0.0f ? x * h * h / (1.0f + h * h) : x < 0.0f ? -0.0f : 0.0f;\n"
+    "  return h > 0.0f ? x * h * h / (1.0f + h * h) : zero_of1(x);\n"
     "}\n"
     "float silu1(float x) { return swish1(x, 1.0f); }\n"
-    "float hard_swish1(float x) { return x <= -3.0f ? -0.0f : x * clamp1(x / 6.0f + 0.5f, 0.0f, "
-    "1.0f); }\n"
-    "float gelu1(float x) { return x < -14.0f ? -0.0f : 0.5f * x * (1.0f + ERF(x * 0.70710678f)); "
-    "}\n"
-    "float gelu_tanh1(float x) { return x < -14.0f ? -0.0f : x * sigmoid1(1.59576912f * (x + "
+    "float hard_swish1(float x) { return x <= -3.0f ? zero_of1(x) : x * clamp1(x / 6.0f + 0.5f, "
+    "0.0f, 1.0f); }\n"
+    "float gelu1(float x) { return x < -14.0f ? zero_of1(x) : 0.5f * x * (1.0f + ERF(x * "
+    "0.70710678f)); }\n"
+    "float gelu_tanh1(float x) { return x < -14.0f ? zero_of1(x) : x * sigmoid1(1.59576912f * (x + "
     "0.044715f * x * x * x)); }\n";
 
 const char gen_gpu_fused[] =

@@ -1,4 +1,5 @@
 /* Compilers that are vetted: what they claim of small graphs, and what becomes of that. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "accelerator/accelerator.h"
@@ -74,17 +75,62 @@ static tn_model *make_model(check_env *env, const struct small_graph *small) {
 
 /* ---- the compiler's answer ------------------------------------------------------------------- */
 
-enum { MAX_NODES = 8 };
+enum { MAX_NODES = 8, MAX_REASON = 1000 };
 
-static void look_at_claims(check_env *env, const tn_graph *g, const tn_claim *claims, int32_t n) {
-  for (int32_t id = 0; id < n; id++) {
-    const tn_claim *c = &claims[id];
-    const char *op = tn_graph_node(g, id)->node.op;
+/* What partition() answered, and what it keeps from graph to graph. */
+typedef struct question {
+  check_env *env;
+  const tn_accelerator *x;
+  const tn_graph *graph;
+  int32_t n;
+  check_allocator *memory;
+  check_buffer *shown; /* the claims that partition() wrote to: nobody writes there afterwards */
+} question;
+
+/* NULL: there is no such node. */
+static tn_claim *claim_of(const question *q, int32_t id) {
+  tn_claim *claims = (tn_claim *)(void *)q->shown->data;
+  return tn_graph_node(q->graph, id)->alive ? &claims[id] : NULL;
+}
+
+static const char *op_of(const question *q, int32_t id) {
+  return tn_graph_node(q->graph, id)->node.op;
+}
+
+static bool is_text(const char *text, size_t n) {
+  for (size_t k = 0; k < n; k++)
+    if ((unsigned char)text[k] < 0x20 || text[k] == 0x7F) return false;
+  return tn_utf8_valid(text, (int64_t)n);
+}
+
+/* Memory that was given back may hold anything soon: here it does. */
+static void churn(size_t bytes) {
+  enum { BLOCKS = 16 };
+  void *blocks[BLOCKS];
+  for (int k = 0; k < BLOCKS; k++)
+    if ((blocks[k] = malloc(bytes))) memset(blocks[k], '\n', bytes);
+  for (int k = 0; k < BLOCKS; k++) free(blocks[k]);
+}
+
+static void look_at_reason(const question *q, int32_t id, const char *reason) {
+  const size_t n = strnlen(reason, MAX_REASON);
+  if (n < MAX_REASON) churn(n + 1);
+  if (n == MAX_REASON)
+    check_fail(q->env, "partition() declines %s with a reason that does not end", op_of(q, id));
+  else if (strnlen(reason, MAX_REASON) != n || !is_text(reason, n))
+    check_fail(q->env, "partition() declines %s with a reason that is no text, or does not stay",
+               op_of(q, id));
+}
+
+static void look_at_claims(const question *q) {
+  for (int32_t id = 0; id < q->n; id++) {
+    const tn_claim *c = claim_of(q, id);
+    if (!c) continue;
     if (!tn_claim_is_sound(c))
-      check_fail(env, "partition() claims %s with group %d and costs of %g ns", op, (int)c->group,
-                 c->cost_native_ns);
-    else if (c->group < 0 && c->reason && strnlen(c->reason, 1000) == 1000)
-      check_fail(env, "partition() declines %s with a reason that does not end", op);
+      check_fail(q->env, "partition() claims %s with group %d and costs of %g ns", op_of(q, id),
+                 (int)c->group, c->cost_native_ns);
+    else if (c->group < 0 && c->reason)
+      look_at_reason(q, id, c->reason);
   }
 }
 
@@ -95,55 +141,81 @@ static void tell_failure(check_env *env, const char *why) {
   check_found(env, "note", rule);
 }
 
-/* partition() with memory of its own, and a graph that is closed. */
-static tn_status answer_of(check_env *env, tn_accelerator_talk *talk, const tn_accelerator *x,
-                           const tn_graph *g, tn_claim *const *list) {
-  check_allocator counted;
-  check_allocator_init(&counted);
-  talk->a = &counted.base;
-  tn_graph_close(g);
-  const tn_status answer =
-      x->compiler->compiler.partition(&talk->call, g, list, (int32_t)g->nodes.n);
-  const char *rule = tn_graph_open(g);
-  if (rule) check_fail(env, "partition(): %s", rule);
-  if (atomic_load(&counted.n_live) < 0)
-    check_fail(env, "partition() gives memory to host->free() that is not the host's");
+static void look_at_list(const question *q, tn_claim *const *list) {
+  for (int32_t id = 0; id < q->n; id++)
+    if (list[id] != claim_of(q, id))
+      check_fail(q->env, "partition() changes the list of claims, not the claims");
+}
+
+/* partition() with memory that is counted, and a graph that is closed. */
+static tn_status answer_of(const question *q, tn_accelerator_talk *talk) {
+  tn_claim *list[MAX_NODES] = {0};
+  for (int32_t id = 0; id < q->n; id++)
+    if ((list[id] = claim_of(q, id)))
+      *list[id] = (tn_claim){.head = TN_HEAD(tn_claim), .group = -1, .cost_host_ns = 1000};
+  tn_accelerator_talk_open(talk, q->x, q->x->compiler->owner, NULL);
+  talk->a = &q->memory->base;
+  tn_graph_close(q->graph);
+  check_doing(q->env, "partition()");
+  const tn_status answer = q->x->compiler->compiler.partition(&talk->call, q->graph, list, q->n);
+  check_doing(q->env, "%s", "");
+  look_at_list(q, list);
+  const char *rule = tn_graph_open(q->graph);
+  if (rule) check_fail(q->env, "partition(): %s", rule);
+  if (atomic_load(&q->memory->n_live) < 0)
+    check_fail(q->env, "partition() gives memory to host->free() that is not the host's");
+  return answer;
+}
+
+/* Twice: what it keeps of a graph it has, and need not keep again. */
+static tn_status answer_again(const question *q, tn_accelerator_talk *talk) {
+  tn_claim before[MAX_NODES];
+  const long long live = atomic_load(&q->memory->n_live);
+  memcpy(before, q->shown->data, sizeof before);
+  const tn_status answer = answer_of(q, talk);
+  if (atomic_load(&q->memory->n_live) > live)
+    check_fail(q->env, "partition() takes memory of the host each time, and does not give it back");
+  for (int32_t id = 0; id < q->n && !answer; id++)
+    if (claim_of(q, id) && (claim_of(q, id)->group < 0) != (before[id].group < 0))
+      check_fail(q->env, "partition() claims %s, and the next time it does not", op_of(q, id));
   return answer;
 }
 
 /* False: its claims were not seen. list: MAX_NODES of them, in memory of claims. */
-static bool ask(check_env *env, const tn_accelerator *x, const tn_graph *g, tn_claim *claims,
-                tn_claim **list) {
+static bool ask(const question *q, tn_claim *claims, tn_claim **list) {
   tn_accelerator_talk talk;
-  const int32_t n = (int32_t)g->nodes.n;
-  if (n > MAX_NODES) check_die("too many nodes");
-  for (int32_t id = 0; id < n; id++) {
-    claims[id] = (tn_claim){.head = TN_HEAD(tn_claim), .group = -1, .cost_host_ns = 1000};
-    if (tn_graph_node(g, id)->alive) list[id] = &claims[id];
-  }
-  tn_accelerator_talk_open(&talk, x, x->compiler->owner, NULL);
-  check_doing(env, "partition()");
-  const tn_status answer = answer_of(env, &talk, x, g, list);
+  if (q->n > MAX_NODES) check_die("too many nodes");
+  tn_status answer = answer_of(q, &talk);
+  if (!answer) answer = answer_again(q, &talk);
+  check_buffer_protect(q->shown, true);
   const tn_status status = tn_accelerator_answer(&talk, answer);
   if (!tn_is_status(answer))
-    check_fail(env, "partition(): %s", talk.text);
+    check_fail(q->env, "partition(): %s", talk.text);
   else if (status)
-    tell_failure(env, talk.text);
+    tell_failure(q->env, talk.text);
   else
-    look_at_claims(env, g, claims, n);
-  check_doing(env, "%s", "");
+    look_at_claims(q);
+  for (int32_t id = 0; id < q->n && !status; id++)
+    if (claim_of(q, id)) *(list[id] = &claims[id]) = *claim_of(q, id);
   return status == TN_OK;
 }
 
 /* What it claims and what it makes of that is one unit: after a crash nothing of it is repeated. */
 static void try_graph(check_env *env, const tn_accelerator *x, const struct small_graph *small,
-                      bool *out_ran) {
+                      check_allocator *memory, bool *out_ran) {
   tn_claim claims[MAX_NODES], *list[MAX_NODES] = {0};
   if (!check_unit_begin(env, "%s for '%s'", small->text, x->name)) return;
   check_around_library(env);
   tn_model *model = make_model(env, small);
-  const bool seen = ask(env, x, model->loaded, claims, list);
+  const question q = {.env = env,
+                      .x = x,
+                      .graph = model->loaded,
+                      .n = (int32_t)model->loaded->nodes.n,
+                      .memory = memory,
+                      .shown = check_buffer_new(env, sizeof claims, 64, true, "claims")};
+  const bool seen = ask(&q, claims, list);
   if (seen && check_unit_ok(env) && check_module(env, x, model->loaded, list)) *out_ran = true;
+  check_buffer_free(env, q.shown);
   tn_model_destroy(model);
   check_around_library(env);
   if (seen)
@@ -154,10 +226,12 @@ static void try_graph(check_env *env, const tn_accelerator *x, const struct smal
 
 static void try_target(check_env *env, const tn_registry *r, const char *target, bool *out_ran) {
   tn_accelerator *x = NULL;
+  check_allocator memory;
+  check_allocator_init(&memory);
   if (tn_accelerator_open(tn_default_allocator(), r, target, NULL, true, NULL, &x))
     check_die("no accelerator");
   for (size_t k = 0; k < sizeof graphs / sizeof *graphs; k++)
-    try_graph(env, x, &graphs[k], out_ran);
+    try_graph(env, x, &graphs[k], &memory, out_ran);
   tn_accelerator_close(x);
 }
 

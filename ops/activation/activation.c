@@ -24,8 +24,6 @@ static tn_status map(const tn_call *call, double (*f)(double x, const void *attr
 static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
 static double softplus(double x) { return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x)); }
 static double clamp(double x, double lo, double hi) { return isnan(x) ? x : fmin(fmax(x, lo), hi); }
-/* x * y, with the limit 0 where y has become 0 under an infinite x. */
-static double times(double x, double y) { return isinf(x) && y == 0 ? copysign(0, x) : x * y; }
 
 #define REFERENCE(op, value)                           \
   static double op##_of(double x, const void *attrs) { \
@@ -41,22 +39,22 @@ REFERENCE(selu, ATTR(selu, gamma) * (x < 0 ? ATTR(selu, alpha) * expm1(x) : x))
 REFERENCE(celu, x < 0 ? ATTR(celu, alpha) * expm1(x / ATTR(celu, alpha)) : x)
 REFERENCE(sigmoid, sigmoid(x))
 REFERENCE(hard_sigmoid, clamp(ATTR(hard_sigmoid, alpha) * x + ATTR(hard_sigmoid, beta), 0, 1))
-REFERENCE(hard_swish, times(x, clamp(x / 6 + 0.5, 0, 1)))
+REFERENCE(hard_swish, x *clamp(x / 6 + 0.5, 0, 1))
 REFERENCE(softplus, softplus(x))
 REFERENCE(softsign, x / (1 + fabs(x)))
-REFERENCE(mish, times(x, tanh(softplus(x))))
-REFERENCE(thresholded_relu, x <= ATTR(thresholded_relu, alpha) ? 0 : x)
+REFERENCE(mish, x *tanh(softplus(x)))
+REFERENCE(thresholded_relu, x > ATTR(thresholded_relu, alpha) ? x : 0)
 REFERENCE(shrink, x<-ATTR(shrink, lambd) ? x + ATTR(shrink, bias) : x> ATTR(shrink, lambd)
                       ? x - ATTR(shrink, bias)
                       : 0)
-REFERENCE(swish, times(x, sigmoid(ATTR(swish, alpha) * x)))
+REFERENCE(swish, x *sigmoid(ATTR(swish, alpha) * x))
 
 /* The normal distribution's weight of all below x; by tanh, its approximation. */
 static double gelu_of(double x, const void *attrs) {
   const double pi = 3.14159265358979323846;
   const bool by_tanh = ATTR(gelu, approximate).data[0] == 't';
-  if (by_tanh) return times(x, (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * pow(x, 3)))) / 2);
-  return times(x, erfc(-x / sqrt(2)) / 2);
+  if (by_tanh) return x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * pow(x, 3)))) / 2;
+  return x * erfc(-x / sqrt(2)) / 2;
 }
 tn_status gelu_reference(const tn_call *call) { return map(call, gelu_of); }
 

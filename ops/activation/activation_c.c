@@ -46,14 +46,9 @@ static double clamp_f64(double x, double lo, double hi) {
 
 static double softplus_f64(double x) { return (x > 0.0 ? x : 0.0) + log1p(exp(-fabs(x))); }
 
-/* x * weight, where weight goes to 0 faster than x to -infinity. */
-static double weighted(double x, double weight) {
-  return weight == 0.0 ? copysign(0.0, x) : x * weight;
-}
-
 static double gelu_f64(double x, bool approximate) {
-  if (!approximate) return weighted(x, 0.5 * erfc(-x / 1.41421356237309504880));
-  return weighted(x, 0.5 * (1.0 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x))));
+  if (!approximate) return x * 0.5 * erfc(-x / 1.41421356237309504880);
+  return x * 0.5 * (1.0 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
 }
 
 ACTIVATION_F64(relu, NONE, x < 0.0 ? 0.0 : x)
@@ -65,14 +60,14 @@ ACTIVATION_F64(celu, ATTR_F64(celu, alpha), x < 0.0 ? alpha * expm1(x / alpha) :
 ACTIVATION_F64(sigmoid, NONE, 1.0 / (1.0 + exp(-x)))
 ACTIVATION_F64(hard_sigmoid, ATTR_F64(hard_sigmoid, alpha);
                ATTR_F64(hard_sigmoid, beta), clamp_f64(alpha *x + beta, 0.0, 1.0))
-ACTIVATION_F64(hard_swish, NONE, weighted(x, clamp_f64(x / 6.0 + 0.5, 0.0, 1.0)))
+ACTIVATION_F64(hard_swish, NONE, x *clamp_f64(x / 6.0 + 0.5, 0.0, 1.0))
 ACTIVATION_F64(softplus, NONE, softplus_f64(x))
 ACTIVATION_F64(softsign, NONE, x / (1.0 + fabs(x)))
-ACTIVATION_F64(mish, NONE, weighted(x, tanh(softplus_f64(x))))
-ACTIVATION_F64(thresholded_relu, ATTR_F64(thresholded_relu, alpha), x <= alpha ? 0.0 : x)
+ACTIVATION_F64(mish, NONE, x *tanh(softplus_f64(x)))
+ACTIVATION_F64(thresholded_relu, ATTR_F64(thresholded_relu, alpha), x > alpha ? x : 0.0)
 ACTIVATION_F64(shrink, ATTR_F64(shrink, bias);
                ATTR_F64(shrink, lambd), x<-lambd ? x + bias : x> lambd ? x - bias : 0.0)
-ACTIVATION_F64(swish, ATTR_F64(swish, alpha), weighted(x, 1.0 / (1.0 + exp(-alpha * x))))
+ACTIVATION_F64(swish, ATTR_F64(swish, alpha), x *(1.0 / (1.0 + exp(-alpha * x))))
 ACTIVATION_F64(gelu,
                const bool approximate = ((const tn_gelu_attrs *)call->attrs)->approximate.data[0] ==
                                         't',

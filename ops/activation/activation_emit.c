@@ -32,7 +32,7 @@ ACTIVATION(hard_swish, 0, NO_ATTR, "tn_hard_swish_f32(x)")
 ACTIVATION(softplus, 0, NO_ATTR, "tn_softplus_f32(x)")
 ACTIVATION(softsign, 0, NO_ATTR, "x / (1.0f + tn_abs_f32(x))")
 ACTIVATION(mish, 0, NO_ATTR, "tn_mish_f32(x)")
-ACTIVATION(thresholded_relu, 1, ONE(thresholded_relu, alpha), "x <= a ? 0.0f : x")
+ACTIVATION(thresholded_relu, 1, ONE(thresholded_relu, alpha), "x > a ? x : 0.0f")
 
 static void gelu_emit(const tn_emit *e) {
   const bool by_tanh = ATTR(gelu, approximate).data[0] == 't';

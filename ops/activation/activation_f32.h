@@ -2,9 +2,9 @@
  * set: a file that defines ACTIVATION_RUN(op), the name of a run function, and includes this one
  * gets them all. f16 and bf16 are computed in f32.
  *
- * NaN gives NaN, but Shrink's answer to it is 0. x times something that goes to 0 (Swish, Gelu,
- * Mish, HardSwish) is -0 for -infinity, its limit. Softsign of an infinity is NaN, as its
- * formula says. */
+ * NaN gives NaN, but ThresholdedRelu's and Shrink's answer to it is 0. What is infinity times 0 by
+ * its formula (Swish, Gelu, Mish and HardSwish of -infinity), or one divided by the other (Softsign
+ * of both infinities), is NaN. */
 #include <math.h>
 
 #include "activation.gen.h"
@@ -42,7 +42,7 @@ ACTIVATION(hard_swish, NONE, tn_hard_swish_f32(x))
 ACTIVATION(softplus, NONE, tn_softplus_f32(x))
 ACTIVATION(softsign, NONE, x / (1.0f + tn_abs_f32(x)))
 ACTIVATION(mish, NONE, tn_mish_f32(x))
-ACTIVATION(thresholded_relu, ATTR(thresholded_relu, alpha), x <= alpha ? 0.0f : x)
+ACTIVATION(thresholded_relu, ATTR(thresholded_relu, alpha), x > alpha ? x : 0.0f)
 ACTIVATION(shrink, ATTR(shrink, bias);
            ATTR(shrink, lambd), x<-lambd ? x + bias : x> lambd ? x - bias : 0.0f)
 
@@ -71,8 +71,8 @@ static void swish_loop(const float *in, float *out, int64_t n, const void *arg) 
     TN_IVDEP for (int64_t i = 0; i < n; i++) out[i] = tn_silu_f32(in[i]);
   } else {
     TN_IVDEP for (int64_t i = 0; i < n; i++) {
-      const float x = in[i], y = x * tn_sigmoid_f32(alpha * x);
-      out[i] = alpha * x == -INFINITY ? 0.0f * (x < 0.0f ? -1.0f : 1.0f) : y;
+      const float x = in[i];
+      out[i] = x * tn_sigmoid_f32(alpha * x);
     }
   }
 }

@@ -15,7 +15,7 @@ float activation1(int kind, float x, float a, float b) {
     case 8: return softplus1(x);
     case 9: return x / (1.0f + fabs(x));
     case 10: return x < -20.0f ? swish1(x, 1.0f) : x * tanh(softplus1(x));
-    case 11: return x > a ? x : IS_NAN(x) ? x : 0.0f;
+    case 11: return x > a ? x : 0.0f;
     case 12: return x < -b ? x + a : x > b ? x - a : 0.0f;
     case 13: return swish1(x, a);
     case 14: return gelu1(x);

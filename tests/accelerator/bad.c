@@ -37,6 +37,20 @@ static void edit(const tn_accelerator_call *call, const tn_graph *graph) {
   if (is_bad("edit-remove")) api->remove_node(g, api->node_at(graph, 0));
 }
 
+static tn_claim *kept; /* of a node that was claimed */
+
+/* Reasons why an Add is declined. */
+static void decline(tn_claim *claim) {
+  static unsigned n;
+  char *text = malloc(3000);
+  memset(text, 'r', 2999);
+  text[500] = 0;
+  claim->reason = text;
+  if (is_bad("reason-lines")) text[7] = '\n';
+  if (is_bad("reason-freed")) free(text);
+  if (is_bad("partition-wavers") && n++ % 2 == 0) claim->group = 0;
+}
+
 static tn_status partition(const tn_accelerator_call *call, const tn_graph *graph,
                            tn_claim *const *claims, int32_t n_claims) {
   if (is_bad("partition"))
@@ -44,6 +58,8 @@ static tn_status partition(const tn_accelerator_call *call, const tn_graph *grap
   if (is_bad("partition-crash")) raise(SIGSEGV);
   if (is_bad("partition-status")) return 12345;
   if (is_bad("free")) call->host->free(call->ctx, memory + 64);
+  if (is_bad("partition-leak")) (void)call->host->alloc(call->ctx, 100);
+  if (is_bad("partition-list")) ((tn_claim **)(uintptr_t)claims)[0] = NULL;
   if (getenv("BAD") && !strncmp(getenv("BAD"), "edit", 4)) edit(call, graph);
   for (int32_t id = 0; id < n_claims; id++) {
     if (!claims[id]) continue;
@@ -55,6 +71,11 @@ static tn_status partition(const tn_accelerator_call *call, const tn_graph *grap
     claims[id]->reason = NULL;
     claims[id]->group = is_bad("group") ? -7 : 0;
     claims[id]->cost_native_ns = is_bad("cost") ? -1 : 1;
+    kept = claims[id];
+    if (is_bad("reason-lines") || is_bad("reason-freed") || is_bad("partition-wavers")) {
+      claims[id]->group = -1;
+      decline(claims[id]);
+    }
   }
   return TN_OK;
 }
@@ -63,6 +84,7 @@ static volatile int zero;
 
 static void misbehave(void) {
   if (is_bad("crash")) raise(SIGSEGV);
+  if (is_bad("partition-late")) kept->group = -1;
   if (is_bad("abort")) abort();
   if (is_bad("exit")) exit(3);
   if (is_bad("exit0")) _exit(0);

@@ -13,6 +13,15 @@ BAD=partition-crash says 1 "${b}crashed with SIGSEGV in partition\(\)" plugin ve
 BAD=partition-status says 1 "${b}partition\(\): it answered 12345" plugin vet "$bad"
 BAD=edit-type says 1 "${b}partition\(\): it edits a graph that it may only read" plugin vet "$bad"
 BAD=free says 1 "${b}partition\(\) gives memory to host->free\(\) that is not" plugin vet "$bad"
+BAD=partition-leak says 1 "${b}partition\(\) takes memory of the host each time" plugin vet "$bad"
+BAD=partition-list says 1 "${b}partition\(\) changes the list of claims" plugin vet "$bad"
+BAD=partition-wavers says 1 "partition\(\) claims Add, and the next time it does not" \
+  plugin vet "$bad"
+BAD=partition-late says 1 "crashed with SIGSEGV.* of claims, which is read-only" plugin vet "$bad"
+BAD=reason-freed says 1 "declines Add with a reason that is no text, or does not stay" \
+  plugin vet "$bad"
+BAD=reason-lines says 1 "declines Add with a reason that is no text, or does not stay" \
+  plugin vet "$bad"
 BAD=cost says 1 "partition\(\) claims Add .* costs of -1 ns" plugin vet "$bad"
 b="^bad: compiler 'bad', two inputs for 'bad-npu': "
 BAD=group says 1 "${b}partition\(\) claims Add with group -7" plugin vet "$bad"

@@ -45,10 +45,9 @@ static inline tn_finish tn_finish_make(const tn_call *call) {
   return f;
 }
 
-static inline tn_vf tn_finish_hard_swish(tn_vf x) { /* -inf: -0 */
+static inline tn_vf tn_finish_hard_swish(tn_vf x) {
   const tn_vf gate = tn_vf_add(tn_vf_mul(x, tn_vf_set1(1.0f / 6.0f)), tn_vf_set1(0.5f));
-  return tn_vf_mul(tn_vf_max(tn_vf_set1(-FLT_MAX), x),
-                   tn_vf_min(tn_vf_set1(1), tn_vf_max(tn_vf_set1(0), gate)));
+  return tn_vf_mul(x, tn_vf_min(tn_vf_set1(1), tn_vf_max(tn_vf_set1(0), gate)));
 }
 
 /* On vectors v, an expression of j < ROWS * N: N that are neighbours in each of ROWS rows, `row`

@@ -309,32 +309,31 @@ static inline float tn_softplus_f32(float x) {
   return x > 0.0f ? x + y : y;
 }
 
-/* x sigmoid(x), 4 ULP. -inf: -0, the limit. */
+/* x sigmoid(x), 4 ULP. -inf: NaN, as infinity times 0 is; so do all that follow. */
 static inline float tn_silu_f32(float x) {
   tn_exp_parts e = tn_exp_split(tn_clamp_f32(-tn_abs_f32(x), -120.0f, 0.0f));
   float m = e.p * e.s + e.s, z = m * e.t, d = 1.0f / (1.0f + z);
   float y = x * (x < 0.0f ? z * d : d);
   y = x < -20.0f ? x * m * e.t
                  : y; /* there sigmoid(x) is e^x; as a product it is rounded to a subnormal once */
-  return x < -120.0f ? -0.0f : y;
+  return x < -120.0f ? x * 0.0f : y;
 }
 
-/* x min(max(x/6 + 1/2, 0), 1). -inf: -0. */
+/* x min(max(x/6 + 1/2, 0), 1). */
 static inline float tn_hard_swish_f32(float x) {
-  float y = x * tn_clamp_f32(x * (1.0f / 6.0f) + 0.5f, 0.0f, 1.0f);
-  return x == -INFINITY ? -0.0f : y;
+  return x * tn_clamp_f32(x * (1.0f / 6.0f) + 0.5f, 0.0f, 1.0f);
 }
-/* x tanh(ln(1 + e^x)), 5 ULP: tanh(ln u) = (u^2 - 1) / (u^2 + 1). -inf: -0. */
+/* x tanh(ln(1 + e^x)), 5 ULP: tanh(ln u) = (u^2 - 1) / (u^2 + 1). */
 static inline float tn_mish_f32(float x) {
   tn_exp_parts e = tn_exp_split(tn_clamp_f32(x, -120.0f, 20.0f));
   float m = e.p * e.s + e.s, z = m * e.t, n = z * (z + 2.0f);
   float y = x * (n / (n + 2.0f));
   y = x > 20.0f ? x : y;
   y = x < -20.0f ? x * m * e.t : y; /* as in silu */
-  return x < -120.0f ? -0.0f : y;
+  return x < -120.0f ? x * 0.0f : y;
 }
-/* x (1 + erf(x / sqrt 2)) / 2, and its approximation by tanh; absolute error 2 ULP of |x|. -inf:
- * -0. erf(x / sqrt 2) is x times a polynomial in x^2, from 16/3 on it is 1. */
+/* x (1 + erf(x / sqrt 2)) / 2, and its approximation by tanh; absolute error 2 ULP of |x|.
+ * erf(x / sqrt 2) is x times a polynomial in x^2, from 16/3 on it is 1. */
 static inline float tn_gelu_f32(float x) {
   float u = TN_FMA(x * x, 0.0703125f, -1.0f); /* -1 .. 1 */
   float p = TN_FMA(u, 0.00063142163f, -0.00168117532f);
@@ -352,15 +351,14 @@ static inline float tn_gelu_f32(float x) {
   p = TN_FMA(p, u, -0.132235572f);
   p = TN_FMA(p, u, 0.265121967f);
   float e = tn_abs_f32(x) < 5.333333f ? x * p : tn_sign_f32(1.0f, x);
-  float h = 0.5f * (x < -3.40282347e38f ? -3.40282347e38f : x);
+  float h = 0.5f * x;
   return tn_sign_f32(TN_FMA(h, e, h), x);
 }
 static inline float tn_gelu_tanh_f32(float x) {
   float u =
       x * TN_FMA(x * x, 0.0713548162f,
                  1.59576912f); /* 2 sqrt(2/pi) (x + 0.044715 x^3): (1 + tanh(u/2))/2 = sigmoid(u) */
-  float y = x * tn_sigmoid_f32(u);
-  return x == -INFINITY ? -0.0f : y;
+  return x * tn_sigmoid_f32(u);
 }
 
 /* Sine and cosine of x and how many quarter turns were taken off, for |x| <= TN_SIN_MAX. Done in
