@@ -53,7 +53,7 @@ static tn_status parse_base(tn_scan *s, tn_arg *arg) {
   tn_str word;
   if (!tn_scan_word(s, &word)) return tn_scan_expected(s, "a type");
   for (int k = 0; k < N_BASE_NAMES; k++) {
-    if (!tn_str_is(word, base_names[k].name)) continue;
+    if (*word.data != *base_names[k].name || !tn_str_is(word, base_names[k].name)) continue;
     arg->base = base_names[k].base;
     return TN_OK;
   }

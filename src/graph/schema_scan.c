@@ -44,15 +44,21 @@ void tn_scan_space(tn_scan *s) {
   while (is_space(*s->at)) s->at++;
 }
 
-bool tn_scan_peek(tn_scan *s, const char *token) {
+/* How long the token is that stands here; 0: it does not. Tokens are a byte or two: a call of the
+ * C library for each would take longer than looking. */
+static size_t token_here(tn_scan *s, const char *token) {
+  size_t n = 0;
   tn_scan_space(s);
-  return strncmp(s->at, token, strlen(token)) == 0;
+  while (token[n] && s->at[n] == token[n]) n++;
+  return token[n] ? 0 : n;
 }
 
+bool tn_scan_peek(tn_scan *s, const char *token) { return token_here(s, token) > 0; }
+
 bool tn_scan_take(tn_scan *s, const char *token) {
-  if (!tn_scan_peek(s, token)) return false;
-  s->at += strlen(token);
-  return true;
+  const size_t n = token_here(s, token);
+  s->at += n;
+  return n > 0;
 }
 
 bool tn_scan_word(tn_scan *s, tn_str *out_word) {

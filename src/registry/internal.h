@@ -216,6 +216,12 @@ typedef struct tn_member {
   { #member, (uint32_t)offsetof(type, member), kind, required, limit }
 #define TN_UPTO(type, member) ((uint32_t)(offsetof(type, member) + sizeof((type *)0)->member))
 
+/* What is part of the library is not looked at member by member each time that a runtime is made:
+ * builds with a sanitizer do so, and run all tests. */
+static inline bool tn_vet_trusts(const tn_vet *v) {
+  return v->plug->owner.is_builtin && !TN_FLAVOUR_SANITIZER;
+}
+
 /* Checks the members of a copied struct; those that break a rule become NULL in the copy. */
 bool tn_vet_members(tn_vet *v, void *copy, const tn_member *members, size_t n);
 /* The same; the first member is the part's name, which messages about the others already use:

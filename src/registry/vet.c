@@ -235,6 +235,7 @@ static bool vet_function(tn_vet *v, const tn_member *m, uintptr_t p) {
 
 bool tn_vet_members(tn_vet *v, void *copy, const tn_member *members, size_t n) {
   bool ok = true;
+  if (tn_vet_trusts(v)) return true;
   for (size_t k = 0; k < n; k++) {
     const tn_member *m = &members[k];
     void *p; /* functions have the size of pointers wherever there is dlsym */
