@@ -15,6 +15,13 @@ static bool is_worth_it(const tn_graph *g, const tn_gnode *n) {
   return out <= MAX_FOLDED_BYTES || out <= 4 * in; /* 4: f32 of quantised weights */
 }
 
+bool tn_has_what_it_reads(const tn_graph *g, const tn_gnode *n) {
+  if (n->def->op.flags & TN_OP_TYPES_ONLY) return true;
+  for (uint32_t k = 0; k < n->node.n_inputs; k++)
+    if (n->node.inputs[k] >= 0 && !tn_graph_val(g, n->node.inputs[k])->constant) return false;
+  return true;
+}
+
 static bool can_fold(const tn_graph *g, const tn_gnode *n) {
   if (!g->rewritten && n->def->op.flags & TN_OP_FOLD_LATE) return false; /* see fold_late.c */
   if (!n->alive || n->def->op.flags & TN_OP_IMPURE || n->n_subgraphs || n->n_epilogue) return false;
@@ -71,7 +78,9 @@ tn_status tn_fold_node(const tn_planner *p, tn_graph *g, int32_t node, bool *out
     tn_status s = tn_lower_node(p, g, node, &lowered, diag);
     if (s) return s;
   }
-  if (lowered && !tn_graph_node(g, node)->alive)
-    return TN_OK; /* the nodes in its place are folded already */
-  return tn_graph_node(g, node)->alive ? eval(p, g, node, out_folded) : TN_OK;
+  /* The nodes in its place are folded already. One of them may have taken its id, and may read
+   * another that no kernel computes in this type. */
+  n = tn_graph_node(g, node);
+  if (!n->alive || (lowered && !tn_has_what_it_reads(g, n))) return TN_OK;
+  return eval(p, g, node, out_folded);
 }

@@ -9,12 +9,6 @@ static bool inputs_known(const tn_graph *g, const tn_gnode *n) {
   return true;
 }
 
-static bool inputs_const(const tn_graph *g, const tn_gnode *n) {
-  for (uint32_t k = 0; k < n->node.n_inputs; k++)
-    if (n->node.inputs[k] >= 0 && !tn_graph_val(g, n->node.inputs[k])->constant) return false;
-  return true;
-}
-
 static bool outputs_known(const tn_graph *g, const tn_gnode *n) {
   for (uint32_t k = 0; k < n->node.n_outputs; k++)
     if (n->node.outputs[k] >= 0 && !tn_graph_val(g, n->node.outputs[k])->known) return false;
@@ -87,8 +81,9 @@ tn_status tn_infer_and_fold(const tn_planner *p, tn_graph *g, int32_t node, bool
   if (s) return s;
   *out_done = true;
   if (!outputs_known(g, n)) return TN_OK;
-  bool folds = n->def->op.flags & TN_OP_TYPES_ONLY || inputs_const(g, n), folded;
-  return folds && !(p->model_flags & TN_MODEL_NO_OPTIMIZE && !(n->def->op.flags & TN_OP_TYPES_ONLY))
+  bool folded;
+  return tn_has_what_it_reads(g, n) &&
+                 !(p->model_flags & TN_MODEL_NO_OPTIMIZE && !(n->def->op.flags & TN_OP_TYPES_ONLY))
              ? tn_fold_node(p, g, node, &folded, diag)
              : TN_OK;
 }

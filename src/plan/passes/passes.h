@@ -42,6 +42,8 @@ tn_status tn_infer_and_fold(const tn_planner *p, tn_graph *g, int32_t node, bool
 /* Checks, infers and folds the nodes with ids >= first: those that a lowering or rewrite has just
  * added. */
 tn_status tn_settle_from(const tn_planner *p, tn_graph *g, int32_t first, tn_diag *diag);
+/* Could it be run now: are its inputs constants, or does it read their types alone? */
+bool tn_has_what_it_reads(const tn_graph *g, const tn_gnode *n);
 /* Replaces one node through its operator's lower(), and settles what that adds. *out_done: false if
  * the operator has no lowering or leaves this node as it is. */
 tn_status tn_lower_node(const tn_planner *p, tn_graph *g, int32_t node, bool *out_done,
