@@ -2,6 +2,8 @@
  * expanded unless an operator of that name is registered; operators that are older forms of newer
  * ones are replaced (TN_OP_LOWER_EARLY). All problems of the model are reported, subgraphs
  * included. */
+#include <string.h>
+
 #include "plan/nodes/functions.h"
 #include "plan/passes/passes.h"
 
@@ -89,12 +91,29 @@ static tn_status use_plugin(const tn_planner *p, const tn_graph *g, const tn_gno
                  tn_node_text(g, n, text, sizeof text), def->owner->name);
 }
 
-static tn_status check_node(const tn_planner *p, tn_graph *g, int32_t id, tn_diag *diag) {
+/* The operators that were found last: a graph has many nodes of few. */
+enum { N_RECENT = 16 };
+typedef struct recent_ops {
+  const tn_opdef *def[N_RECENT]; /* NULL: nothing yet */
+  int32_t version[N_RECENT];
+} recent_ops;
+
+static const tn_opdef *find_op(const tn_planner *p, const tn_node *n, int32_t version,
+                               recent_ops *recent) {
+  const size_t slot = ((unsigned char)n->op[0] + 7 * strlen(n->op)) % N_RECENT;
+  const tn_opdef *def = recent->def[slot];
+  if (def && recent->version[slot] == version && !strcmp(def->op.name, n->op) &&
+      !strcmp(def->op.domain, n->domain))
+    return def;
+  recent->version[slot] = version;
+  return recent->def[slot] = tn_registry_op(p->registry, n->domain, n->op, version);
+}
+
+static tn_status check_node(const tn_planner *p, tn_graph *g, int32_t id, recent_ops *recent,
+                            tn_diag *diag) {
   tn_gnode *n = tn_graph_node(g, id);
   int32_t version = wanted_version(g, &n->node);
-  const tn_opdef *def = version || tn_is_region(n)
-                            ? tn_registry_op(p->registry, n->node.domain, n->node.op, version)
-                            : NULL;
+  const tn_opdef *def = version || tn_is_region(n) ? find_op(p, &n->node, version, recent) : NULL;
   if (!def) {
     const tn_function *f = tn_function_find(g, &n->node);
     return f ? tn_function_inline(p, g, id, f, diag) : not_supported(p, g, n, version, diag);
@@ -111,10 +130,11 @@ tn_status tn_check_from(const tn_planner *p, tn_graph *g, int32_t first, tn_diag
   tn_status status = TN_OK;
   const int64_t limit = tn_edit_limit(g);
   int64_t n_lowered = 0;
+  recent_ops recent = {{NULL}, {0}};
   for (int32_t id = first; id < (int32_t)g->nodes.n; id++) {
     const tn_gnode *n = tn_graph_node(g, id);
     if (!n->alive || n->def) continue;
-    tn_status s = check_node(p, g, id, diag);
+    tn_status s = check_node(p, g, id, &recent, diag);
     if (s) status = s;
     n = tn_graph_node(g, id);
     n_lowered += n->def && n->def->op.flags & TN_OP_LOWER_EARLY;
