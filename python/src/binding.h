@@ -92,7 +92,7 @@ PyObject *tp_text(const char *text); /* never fails for bytes that are no UTF-8;
  * inside. what: "path", for the message. */
 PyObject *tp_utf8(PyObject *object, const char *what, const char **out_text);
 /* A path: str, bytes or os.PathLike. */
-PyObject *tp_path(PyObject *object, const char **out_text);
+PyObject *tp_path(PyObject *object, const char *what, const char **out_text);
 /* The texts of a sequence, which `keep`, a list, keeps alive; the caller frees the array
  * (PyMem_Free). NULL: an exception. */
 const char **tp_texts(PyObject *list, const char *what, PyObject *keep, uint32_t *out_n);

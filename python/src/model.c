@@ -314,6 +314,9 @@ static int choose(tp_model *m, PyObject *names, int32_t **out_indices, choice *o
     return -1;
   }
   PyObject *list = PySequence_Tuple(names);
+  if (!list && PyErr_ExceptionMatches(PyExc_TypeError))
+    PyErr_Format(PyExc_TypeError, "outputs: must be a list of names, not %R",
+                 (PyObject *)Py_TYPE(names));
   if (!list) return -1;
   const Py_ssize_t n = PyTuple_Size(list);
   int32_t *indices = PyMem_Malloc(((size_t)n + 1) * sizeof *indices);
@@ -414,7 +417,7 @@ static int read_names(tp_model *m) {
 
 static int open_path(tp_model *m, PyObject *path, const tn_model_options *options, tn_diag *diag) {
   const char *text;
-  PyObject *bytes = tp_path(path, &text);
+  PyObject *bytes = tp_path(path, "path", &text);
   if (!bytes) return -1;
   tn_status status;
   Py_BEGIN_ALLOW_THREADS status =
@@ -647,7 +650,7 @@ static PyObject *save(PyObject *object, PyObject *args, PyObject *kwargs) {
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|zz", names, &path, &format, &stage))
     return NULL;
   if (!m->model) return PyErr_Format(PyExc_RuntimeError, "this Model was not initialised");
-  PyObject *bytes = tp_path(path, &text);
+  PyObject *bytes = tp_path(path, "path", &text);
   if (!bytes) return NULL;
   tn_save_options options = {.head = TN_HEAD(tn_save_options), .format = format, .stage = stage};
   tn_diag *diag = tn_diag_create();

@@ -38,10 +38,12 @@ PyObject *tp_utf8(PyObject *object, const char *what, const char **out_text) {
   return NULL;
 }
 
-PyObject *tp_path(PyObject *object, const char **out_text) {
+PyObject *tp_path(PyObject *object, const char *what, const char **out_text) {
   PyObject *bytes = NULL;
-  if (!PyUnicode_FSConverter(object, &bytes)) return NULL;
-  return checked_bytes(bytes, "path", out_text);
+  if (PyUnicode_FSConverter(object, &bytes)) return checked_bytes(bytes, what, out_text);
+  if (PyErr_ExceptionMatches(PyExc_TypeError))
+    PyErr_Format(PyExc_TypeError, "%s: must be a path, not %R", what, (PyObject *)Py_TYPE(object));
+  return NULL;
 }
 
 const char **tp_texts(PyObject *list, const char *what, PyObject *keep, uint32_t *out_n) {
@@ -182,7 +184,24 @@ static PyObject *from_dlpack(PyObject *module, PyObject *object) {
   return tp_from_dlpack(object);
 }
 
+/* The types of this module, NumPy's table and operators written in Python know one interpreter. */
+static bool is_main_interpreter(void) {
+  if (PyInterpreterState_GetID(PyInterpreterState_Get()) == 0) return true;
+  PyErr_SetString(PyExc_ImportError,
+                  "tenon does not run in a subinterpreter, only in the main interpreter of a "
+                  "process: use threads or processes (mod_wsgi: WSGIApplicationGroup %{GLOBAL})");
+  return false;
+}
+
+/* CPython may take this module from the main interpreter's without calling its PyInit. */
+static PyObject *check_interpreter(PyObject *module, PyObject *none) {
+  (void)module, (void)none;
+  if (!is_main_interpreter()) return NULL;
+  Py_RETURN_NONE;
+}
+
 static PyMethodDef functions[] = {
+    {"check_interpreter", check_interpreter, METH_NOARGS, "ImportError in a subinterpreter."},
     {"from_dlpack", from_dlpack, METH_O,
      "An array on the memory of an object that has __dlpack__; bf16 and narrow types, too."},
     {"adapter_function", tp_adapter_function, METH_VARARGS,
@@ -206,15 +225,6 @@ static int fill(PyObject *module) {
       tp_session_ready(module) || tp_device_ready(module))
     return -1;
   return PyModule_AddStringConstant(module, "__version__", tn_version());
-}
-
-/* The types of this module, NumPy's table and operators written in Python know one interpreter. */
-static bool is_main_interpreter(void) {
-  if (PyInterpreterState_GetID(PyInterpreterState_Get()) == 0) return true;
-  PyErr_SetString(PyExc_ImportError,
-                  "tenon does not run in a subinterpreter, only in the main interpreter of a "
-                  "process: use threads or processes (mod_wsgi: WSGIApplicationGroup %{GLOBAL})");
-  return false;
 }
 
 PyMODINIT_FUNC PyInit__tenon(void);

@@ -79,7 +79,7 @@ static PyObject *done(tn_status status, tn_diag *diag) {
 static PyObject *load_plugin(PyObject *self, PyObject *path) {
   tn_runtime *runtime = get(self);
   const char *text;
-  PyObject *bytes = runtime ? tp_path(path, &text) : NULL;
+  PyObject *bytes = runtime ? tp_path(path, "plugin", &text) : NULL;
   if (!bytes) return NULL;
   tn_diag *diag = tn_diag_create();
   tn_status status;
@@ -125,7 +125,7 @@ static PyObject *ops(PyObject *self, PyObject *unused) {
 static PyObject *cache_weights(PyObject *self, PyObject *folder) {
   tn_runtime *runtime = get(self);
   const char *text = NULL;
-  PyObject *bytes = runtime && folder != Py_None ? tp_path(folder, &text) : NULL;
+  PyObject *bytes = runtime && folder != Py_None ? tp_path(folder, "folder", &text) : NULL;
   if (!runtime || (!bytes && folder != Py_None)) return NULL;
   tn_diag *diag = tn_diag_create();
   const tn_status status = tn_runtime_cache_weights(runtime, text, diag);

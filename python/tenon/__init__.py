@@ -5,6 +5,10 @@ model = tenon.load("model.onnx")
 y = model(x)
 """
 
+from . import _tenon
+
+_tenon.check_interpreter()  # before NumPy says it in its words
+
 from ._tenon import Session, __version__, from_dlpack
 from ._custom import CustomOp, op
 from ._errors import (

@@ -17,6 +17,8 @@ class CustomOp:
     """
 
     def __init__(self, text):
+        if not isinstance(text, str):
+            raise TypeError(f"op: the schema must be a str, not {text!r}")
         match = re.fullmatch(r"\s*([\w.]+)::(\w+)\s*(\(.*)", text, re.S)
         if not match:
             raise ValueError(f"op: {text!r} is not written like 'acme::Foo(Tensor x) -> Tensor'")

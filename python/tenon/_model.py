@@ -7,7 +7,7 @@ import numpy as np
 
 from . import _tenon
 from ._plan import Plan, Profile
-from ._runtime import shared
+from ._runtime import Runtime, path_of, shared
 
 _NO_OPTIMIZE = 1
 # "f32" and so on as NumPy has them: "f4"
@@ -145,6 +145,8 @@ class Model(_tenon.Model):
 
     def profile(self, *args, runs=10, **named):
         """Times every step of `runs` runs on these inputs."""
+        if not isinstance(runs, int):
+            raise TypeError(f"runs: must be an int, not {runs!r}")
         if runs < 1:
             raise ValueError(f"runs: is {runs}, at least one is needed")
         session = self._bound(args, named)
@@ -214,8 +216,6 @@ def load(
     device: what runs it, like "cuda:0" or "auto", or several; fallback: "forbid", "warn" or "allow":
     may the CPU do work that is meant for a device? None: only with "auto".
     """
-    if model is None:
-        raise TypeError("load: model is None, not a path, bytes or an onnx.ModelProto")
     texts = {"format": format, "entry": entry, "precision": precision, "fallback": fallback}
     for name, value in texts.items():
         if value is not None and not isinstance(value, str):
@@ -224,16 +224,22 @@ def load(
         raise TypeError(f"load: device must be a str or several, not {device!r}")
     if runtime is None:
         runtime = shared(threads, plugins, pins)
+    elif not isinstance(runtime, Runtime):
+        raise TypeError(f"load: runtime must be a Runtime, not {runtime!r}")
     elif threads or plugins or pins:
         raise TypeError("load: threads, plugins and pins are those of the runtime that is given")
+    if not isinstance(optimize, (bool, np.bool_, int)):
+        raise TypeError(f"load: optimize must be a bool, not {optimize!r}")
     how = {**texts, "flags": 0 if optimize else _NO_OPTIMIZE}
     how["devices"] = [device] if isinstance(device, str) else list(device)
     if hasattr(model, "SerializeToString"):
         model, how["format"] = model.SerializeToString(), "onnx"
     if isinstance(model, (bytes, bytearray, memoryview)):
-        folder, model = None if folder is None else os.fspath(folder), bytes(model)
+        folder, model = None if folder is None else path_of(folder, "folder"), bytes(model)
         loaded = Model(runtime, data=model, folder=folder, **how)
     else:
+        if not isinstance(model, (str, os.PathLike)):
+            raise TypeError(f"load: model is {model!r}, not a path, bytes or an onnx.ModelProto")
         loaded = Model(runtime, model, **how)
     loaded._source = model, folder, runtime, how
     return loaded

@@ -17,7 +17,7 @@ from . import _tenon
 from ._errors import InvalidError, UnsupportedError
 from ._model import load
 from ._plan import Profile
-from ._runtime import Runtime
+from ._runtime import Runtime, path_of
 
 _PROVIDER = "CPUExecutionProvider"
 
@@ -93,7 +93,7 @@ class SessionOptions(_Options):
 
     def register_custom_ops_library(self, path):
         """A library of custom operators for ONNX Runtime, or a plug-in of Tenon."""
-        path = os.path.abspath(os.fsdecode(path))
+        path = os.path.abspath(os.fsdecode(path_of(path, "register_custom_ops_library")))
         if _is_for_onnxruntime(path):
             self._libraries.append(path)
         else:
@@ -231,6 +231,8 @@ class _Memory:
     """Memory that a caller names by its address."""
 
     def __init__(self, address, dtype, shape):
+        if not address:
+            raise ValueError("buffer_ptr: is 0, the address of nothing")
         if np.dtype(dtype).hasobject:  # NumPy would follow pointers that are none
             raise TypeError(f"elements of {dtype} cannot be bound by their address")
         self.__array_interface__ = {
@@ -252,6 +254,8 @@ class OrtValue:
     @staticmethod
     def ortvalue_from_numpy(array, device_type="cpu", device_id=0):
         _check_device(device_type)
+        if not isinstance(array, np.ndarray):
+            raise TypeError(f"ortvalue_from_numpy: takes a NumPy array, not {type(array)}")
         return OrtValue(np.ascontiguousarray(array))
 
     @staticmethod
@@ -410,6 +414,8 @@ class InferenceSession:
         return [OrtValue(value) for value in self.run(output_names, feeds, run_options)]
 
     def run_with_iobinding(self, iobinding, run_options=None):
+        if not isinstance(iobinding, IOBinding):
+            raise TypeError(f"iobinding: must be an IOBinding, not {iobinding!r}")
         iobinding._session.run()
 
     def io_binding(self):
@@ -477,7 +483,12 @@ class InferenceSession:
 def _check_providers(providers):
     if isinstance(providers, str):
         raise TypeError(f"providers: must be a list of names, not the str {providers!r}")
-    names = [p if isinstance(p, str) else p[0] for p in providers or [_PROVIDER]]
+    if not isinstance(providers, (list, tuple, type(None))):
+        raise TypeError(f"providers: must be a list of names, not {providers!r}")
+    names = [p[0] if isinstance(p, tuple) and p else p for p in providers or [_PROVIDER]]
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"providers: holds {name!r}, no name")
     for name in names:
         if name != _PROVIDER:
             warnings.warn(f"{name}: is not in Tenon; models run on {_PROVIDER}", UserWarning, 3)

@@ -2,6 +2,8 @@
 
 import json
 
+from ._runtime import path_of
+
 
 def _time(ns):
     for unit, factor in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
@@ -133,7 +135,7 @@ class Profile:
             }
             for e in self.events
         ]
-        with open(path, "w", encoding="utf-8") as file:
+        with open(path_of(path, "path"), "w", encoding="utf-8") as file:
             json.dump({"traceEvents": events}, file)
 
     def _rows(self):

@@ -8,6 +8,7 @@ import zipfile
 import numpy as np
 
 from ._errors import Error, UnsupportedError
+from ._runtime import path_of
 
 
 class Report:
@@ -78,13 +79,13 @@ def write(source, inputs, path, seconds, compare):
     model, folder, runtime, how = source
     command = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "tenon")
     with tempfile.TemporaryDirectory() as work:
-        line = [command, "report", _model_file(model, folder, work), "-o", os.fspath(path)]
+        line = [command, "report", _model_file(model, folder, work), "-o", path_of(path, "path")]
         line += ["--time", str(seconds), *_options(runtime, how)]
         if inputs:
             _save(os.path.join(work, "inputs.npz"), inputs)
             line += ["--input", os.path.join(work, "inputs.npz")]
         if compare is not None:
-            line += ["--compare", os.fspath(compare)]
+            line += ["--compare", path_of(compare, "compare")]
         done = subprocess.run(line, capture_output=True, text=True, errors="replace", check=False)
     if done.returncode:
         raise Error(done.stderr.strip() or f"{command} ended with {done.returncode}")

@@ -2,6 +2,7 @@
 
 import os
 import weakref
+from collections.abc import Iterable
 
 from . import _tenon
 
@@ -20,9 +21,10 @@ class Runtime(_tenon.Runtime):
     """
 
     def __init__(self, *, threads=0, plugins=(), pins=(), discover=True):
-        self.settings = {"threads": threads, "pins": _texts(pins), "plugins": []}
-        super().__init__(threads=threads, pins=_texts(pins), flags=0 if discover else _NO_DISCOVERY)
-        for plugin in _list(plugins):
+        pins = [path_of(pin, "pins", "a str") for pin in _list(pins, "pins")]
+        self.settings = {"threads": threads, "pins": pins, "plugins": []}
+        super().__init__(threads=threads, pins=pins, flags=0 if discover else _NO_DISCOVERY)
+        for plugin in _list(plugins, "plugins"):
             self.add(plugin)
         _all.add(self)
 
@@ -54,23 +56,33 @@ class Runtime(_tenon.Runtime):
         )
 
 
-def _list(names):
+def path_of(value, what, kind="a path"):
+    """As os.fspath(); the error says which argument it is."""
+    if not isinstance(value, (str, bytes, os.PathLike)):
+        raise TypeError(f"{what}: must be {kind}, not {value!r}")
+    return os.fspath(value)
+
+
+def _list(names, what):
     """A list, also if it is one alone."""
-    is_one = isinstance(names, (str, bytes, os.PathLike)) or hasattr(names, "add_to")
-    return [names] if is_one else list(names)
-
-
-def _texts(names):
-    return [os.fspath(name) for name in _list(names)]
+    if isinstance(names, (str, bytes, os.PathLike)) or hasattr(names, "add_to"):
+        return [names]
+    if not isinstance(names, Iterable):
+        raise TypeError(f"{what}: must be a list, not {names!r}")
+    return list(names)
 
 
 def shared(threads=0, plugins=(), pins=()):
     """The runtime with these settings: the one there is, as long as somebody uses it."""
-    plugins = [p if hasattr(p, "add_to") else os.path.realpath(p) for p in _list(plugins)]
+    plugins = [
+        p if hasattr(p, "add_to") else os.path.realpath(path_of(p, "plugins"))
+        for p in _list(plugins, "plugins")
+    ]
     plugins = list(dict.fromkeys(plugins))  # one that is named twice is meant once
     # not by the operators, which would stay with their key: the runtime keeps them
     named = tuple(id(p) if hasattr(p, "add_to") else p for p in plugins)
-    key = (threads, named, tuple(_texts(pins)))
+    pins = tuple(path_of(pin, "pins", "a str") for pin in _list(pins, "pins"))
+    key = (threads, named, pins)
     runtime = _shared.get(key)
     if runtime is None:
         runtime = _shared.setdefault(key, Runtime(threads=threads, plugins=plugins, pins=pins))

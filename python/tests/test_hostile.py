@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import tenon
+import tenon.serve
 from conftest import DATA, chain
 
 
@@ -92,6 +93,50 @@ def test_arguments_of_load():
         tenon.load(DATA / "net.onnx", device=3)
 
 
+def net():
+    return tenon.load(DATA / "net.onnx")
+
+
+X = np.zeros((2, 3, 4, 4), np.float32)
+MISTAKES = {
+    "load: model is 5, not a path": lambda: tenon.load(5),
+    "plugins: must be a list, not 5": lambda: tenon.Runtime(plugins=5),
+    "plugins: must be a path, not 5": lambda: tenon.load(DATA / "net.onnx", plugins=[5]),
+    "plugin: must be a path, not <class 'int'>": lambda: tenon.Runtime().load_plugin(5),
+    "pins: must be a list, not 5": lambda: tenon.load(DATA / "net.onnx", pins=5),
+    "pins: must be a str, not 5": lambda: tenon.Runtime(pins=[5]),
+    "load: optimize must be a bool, not 'no'": lambda: tenon.load(DATA / "net.onnx", optimize="no"),
+    "load: runtime must be a Runtime, not 5": lambda: tenon.load(DATA / "net.onnx", runtime=5),
+    "folder: must be a path, not <class 'int'>": lambda: tenon.Runtime().cache_weights(5),
+    "outputs: must be a list of names, not <class 'int'>": lambda: net().run({"x": X}, outputs=5),
+    "runs: must be an int, not 'a'": lambda: net().profile(X, runs="a"),
+    "path: must be a path, not 5": lambda: net().profile(X).save(5),
+    "compare: must be a path, not 5": lambda: net().report(X, compare=5),
+    "op: the schema must be a str, not 5": lambda: tenon.op(5),
+    "providers: must be a list of names, not 5": lambda: tenon.InferenceSession("x", providers=5),
+    "providers: holds 5, no name": lambda: tenon.InferenceSession("x", providers=[5]),
+    "register_custom_ops_library: must be": lambda: tenon.SessionOptions().register_custom_ops_library(5),
+    "ortvalue_from_numpy: takes a NumPy array": lambda: tenon.OrtValue.ortvalue_from_numpy(5),
+    "iobinding: must be an IOBinding, not 5": lambda: tenon.InferenceSession(
+        DATA / "net.onnx"
+    ).run_with_iobinding(5),
+    "a batch is a dict of columns, not": lambda: tenon.serve.Predictor(DATA / "net.onnx")("z"),
+}
+
+
+@pytest.mark.parametrize("says", MISTAKES)
+def test_messages_name_the_argument(says):
+    with pytest.raises(TypeError) as error:
+        MISTAKES[says]()
+    assert says in str(error.value)
+
+
+def test_addresses_of_nothing():
+    binding = tenon.InferenceSession(DATA / "net.onnx").io_binding()
+    with pytest.raises(ValueError, match="buffer_ptr: is 0"):
+        binding.bind_input("x", "cpu", 0, np.float32, X.shape, 0)
+
+
 def test_functions_that_run_models(image):
     """A function of Python may run the model it stands in; what never ends is an error."""
 
@@ -141,6 +186,7 @@ except ImportError:
 {first}
 (getattr(interpreters, "exec", None) or interpreters.run_string)(interpreters.create(), {INSIDE!r})
 import tenon
+import tenon.serve
 print(tenon.ops.Relu([-1.0, 2.0]).tolist())
 """
     done = subprocess.run([sys.executable, "-c", run], capture_output=True, text=True, timeout=60)

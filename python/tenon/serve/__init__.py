@@ -51,6 +51,8 @@ class Predictor:
         return _again, (self._path, self._options)
 
     def __call__(self, batch):
+        if not isinstance(batch, dict):
+            raise TypeError(f"a batch is a dict of columns, not {type(batch)}")
         given = {name: np.ascontiguousarray(batch[name]) for name in self._inputs if name in batch}
         return {**batch, **self.model.run(given)}
 
