@@ -216,15 +216,16 @@ class Roofline {
     c.beginPath();
     for (let k = -6; k <= 6; k++) {
       const v = 10 ** k, x = sx(v), y = sy(v), text = String(k < 0 ? v.toPrecision(1) : v);
-      if (v > this.range.x[0] && v < this.range.x[1]) c.moveTo(x, 8), c.lineTo(x, h - 24), c.fillText(text, x - 8, h - 12);
+      if (v > this.range.x[0] && v < this.range.x[1]) c.moveTo(x, 8), c.lineTo(x, h - 24), c.fillText(text, x - 8, h - 15);
       if (v > this.range.y[0] && v < this.range.y[1]) c.moveTo(40, y), c.lineTo(w - 6, y), c.fillText(text, 4, y + 4);
     }
     c.stroke();
-    c.fillText("FLOP a byte", w - 74, h - 1);
+    c.fillText("FLOP a byte", w - 74, h - 4);
     c.fillText("GFLOP/s", 4, 10);
   }
 
-  roof(c, sx, sy, gbps, name, dash, share) {
+  // share: where on the slope its name stands; lift: how far above the line, in pixels.
+  roof(c, sx, sy, gbps, name, dash, share, lift) {
     const peak = this.machine.gflops;
     if (!gbps || !peak) return;
     const x0 = Math.max(this.range.x[0], this.range.y[0] / gbps), knee = peak / gbps;
@@ -237,10 +238,10 @@ class Roofline {
     c.setLineDash([]);
     const at = x0 * (knee / x0) ** share, angle = Math.atan2(sy(knee * gbps) - sy(x0 * gbps), sx(knee) - sx(x0));
     c.save();
-    c.translate(sx(at), sy(at * gbps) - 5);
+    c.translate(sx(at), sy(at * gbps));
     c.rotate(angle);
     c.fillStyle = palette.soft;
-    c.fillText(`${name} ${gbps.toPrecision(3)} GB/s`, 0, 0);
+    c.fillText(`${name} ${gbps.toPrecision(3)} GB/s`, 0, -lift);
     c.restore();
   }
 
@@ -248,8 +249,8 @@ class Roofline {
     onCanvas(this.canvas, (c, w, h) => {
       const [sx, sy] = this.scales(w, h), m = this.machine;
       this.axes(c, w, h, sx, sy);
-      this.roof(c, sx, sy, m.memory_gbps, "64 MiB:", [], 0.65);
-      this.roof(c, sx, sy, m.cache_gbps, "128 KiB:", [4, 4], 0.2);
+      this.roof(c, sx, sy, m.memory_gbps, "64 MiB:", [], 0.3, -12); // the lower line: below it, apart from the other name
+      this.roof(c, sx, sy, m.cache_gbps, "128 KiB:", [4, 4], 0.2, 5);
       c.fillStyle = palette.soft;
       if (m.gflops) c.fillText(`${m.gflops.toPrecision(3)} GFLOP/s`, w - 100, sy(m.gflops) - 5);
       c.globalAlpha = 0.75;
