@@ -62,6 +62,8 @@ says 1 "no operator 'Sofmax'.*did you mean 'Softmax'\?" ops Sofmax
 # Operators that come with a plug-in that is not loaded: which, and where it lies.
 says 1 "the plug-in 'contrib'.*contrib.so \(--plugin\)" run "$data/shipped.onnx" --random
 says 1 "FastGelu \(com.microsoft\).*the plug-in 'contrib'.*contrib.so" check "$data/shipped.onnx"
+says 1 "Convolution2DTransposeBias.*the plug-in 'tflite_custom'.*tflite_custom.so \(--plugin\)" \
+  check "$data/../tflite_custom/models/conv_transpose_same/model.tflite"
 
 # Nodes without a name are known by number and by what they make.
 says 3 "node #1 that makes 'y' \(Conv\): input 'W' is required" run "$data/nameless.onnx" --random
