@@ -1,4 +1,6 @@
-/* FixedScale and FixedSvdf as C: the integers of their kernels. */
+/* FixedScale, FixedSvdf, FixedLstm and FixedSoftmax as C: the integers of their kernels. */
+#include "fixed_lstm.h"
+#include "fixed_softmax.h"
 #include "fixed_svdf.h"
 #include "tenon/experimental/emit_c.h"
 
@@ -111,6 +113,54 @@ static void emit_svdf(const tn_emit *e) {
           e->input(e, SVDF_STATE), e->output(e, 0), e->output(e, 1));
 }
 
+/* ---- FixedLstm ---- */
+
+static uint64_t lstm_scratch(const tn_call *call) {
+  fixed_lstm p = {0};
+  (void)fixed_lstm_make(call, &p); /* it was planned */
+  return FLSTM_GATES * (uint64_t)p.units * sizeof(int32_t);
+}
+
+static void emit_lstm(const tn_emit *e) {
+  fixed_lstm p;
+  if (fixed_lstm_make(e->call, &p)) return;
+  const tn_fixed_lstm_attrs *a = p.a;
+  const int64_t all[] = {
+      p.steps,        p.batch,   p.width,           p.units,
+      a->x_zero,      a->h_zero, 30 - a->cell_bits, a->cell_clip ? a->cell_clip : INT16_MAX + 1,
+      a->reverse != 0};
+  e->code(e, "emit/fixed_scale.c");
+  e->code(e, "emit/fixed_lstm.c");
+  e->table(e, "static const struct fixed_lstm fixed_lstm_%u = {", e->step);
+  for (size_t k = 0; k < sizeof all / sizeof *all; k++) e->table(e, "%lld, ", (long long)all[k]);
+  for (int k = 0; k < FLSTM_SCALES; k++) {
+    e->table(e, k ? ", " : "\n    {");
+    scale_text(e, a->multipliers, a->shifts, k, 0);
+  }
+  e->table(e, "}};\n");
+  e->line(e, "fixed_lstm(&fixed_lstm_%u, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s);",
+          e->step, e->input(e, FLSTM_X), e->input(e, FLSTM_W), e->input(e, FLSTM_R),
+          e->input(e, FLSTM_BIAS), e->input(e, FLSTM_H), e->input(e, FLSTM_C),
+          e->input(e, FLSTM_SIGMOID), e->input(e, FLSTM_TANH), e->input(e, FLSTM_CELL_TANH),
+          e->output(e, 0), e->output(e, 1), e->output(e, 2), e->scratch(e));
+}
+
+/* ---- FixedSoftmax ---- */
+
+static void emit_softmax(const tn_emit *e) {
+  fixed_softmax p;
+  if (fixed_softmax_make(e->call, &p)) return;
+  e->code(e, "emit/fixed_scale.c");
+  e->code(e, "emit/fixed_softmax.c");
+  e->table(e, "static const struct fixed_softmax fixed_softmax_%u = {%lld, %lld, ", e->step,
+           (long long)p.rows, (long long)p.width);
+  scale_text(e, (tn_ints){.data = &p.a->multiplier, .size = 1},
+             (tn_ints){.data = &p.a->shift, .size = 1}, 0, 0);
+  e->table(e, "};\n");
+  e->line(e, "fixed_softmax(&fixed_softmax_%u, %s, %s, %s, %s);", e->step, e->input(e, 0),
+          e->input(e, 1), e->input(e, 2), e->output(e, 0));
+}
+
 static const tn_emitter scale_emitter = {.head = TN_HEAD(tn_emitter),
                                          .kernel = "fixed_scale_c",
                                          .refuse = refuse_scale,
@@ -119,4 +169,13 @@ static const tn_emitter svdf_emitter = {.head = TN_HEAD(tn_emitter),
                                         .kernel = "fixed_svdf_c",
                                         .flags = TN_EMIT_IN_PLACE,
                                         .emit = emit_svdf};
-const tn_emitter *const fixed_emitters[] = {&scale_emitter, &svdf_emitter, NULL};
+static const tn_emitter lstm_emitter = {.head = TN_HEAD(tn_emitter),
+                                        .kernel = "fixed_lstm_c",
+                                        .flags = TN_EMIT_IN_PLACE,
+                                        .scratch = lstm_scratch,
+                                        .scratch_type = TN_I32,
+                                        .emit = emit_lstm};
+static const tn_emitter softmax_emitter = {
+    .head = TN_HEAD(tn_emitter), .kernel = "fixed_softmax_c", .emit = emit_softmax};
+const tn_emitter *const fixed_emitters[] = {&scale_emitter, &svdf_emitter, &lstm_emitter,
+                                            &softmax_emitter, NULL};

@@ -567,6 +567,18 @@ def drawn(name, folder=here):
     m.save(name, [], [u, n, classes], folder)
 
 
+def softmax_16(name, folder=here):
+    """Softmax of 16-bit codes, over rows of one and several."""
+    m = Model("softmax of 16 bits")
+    x = m.tensor("x", [2, 3, 11], np.int16, scale=1 / 4096, zero=0)
+    one = m.tensor("one", [4, 1], np.int16, scale=1 / 512, zero=0)
+    y = m.tensor("y", [2, 3, 11], np.int16, scale=1 / 32768, zero=0)
+    z = m.tensor("z", [4, 1], np.int16, scale=1 / 32768, zero=0)
+    m.op("SOFTMAX", [x], [y], options("SoftmaxOptions", beta=1.0))
+    m.op("SOFTMAX", [one], [z], options("SoftmaxOptions", beta=0.5))
+    m.save(name, [x, one], [y, z], folder)
+
+
 def reference(folder, sets):
     """What LiteRT makes of it, run as people run it."""
     os.makedirs(os.path.join(folder, "ref"), exist_ok=True)
@@ -592,7 +604,7 @@ if __name__ == "__main__":
     os.makedirs(corpus, exist_ok=True)
     for make in net, net_int8, moves, custom, control, spectrum, codes, described, states, \
             lookup, recurrent, products, wide, wide_sums, hybrid, cells, \
-            resized, stablehlo, drawn:
+            resized, stablehlo, drawn, softmax_16:
         folder = os.path.join(here, "tflite", make.__name__)
         os.makedirs(os.path.join(folder, "ref"), exist_ok=True)
         make("model.tflite", folder)

@@ -18,8 +18,7 @@ declare -A not_static=(
   [tensorflow/kws-basic-lstm-s]='it runs subgraphs'
 )
 # what there is no C for yet, or has no shapes
-skipped=' tflite-models/mnist-lstm-int8
-  caffe/prototxt-only tensorflow/tract-plus3 '
+skipped=' caffe/prototxt-only tensorflow/tract-plus3 '
 # dims that a file leaves open
 declare -A dims=(
   [onnx-models/silero-vad]='--shape input=1x512 --shape state=2x1x128'
