@@ -11,7 +11,7 @@ import sys
 from run import agrees, best_peer, geomean
 
 NAMES = {"onnxruntime": "ONNX Runtime", "openvino": "OpenVINO", "mnn": "MNN", "ncnn": "ncnn", "litert": "LiteRT",
-         "tenon": "Tenon"}
+         "executorch": "ExecuTorch", "tenon": "Tenon"}
 
 
 def table(header, rows):
