@@ -471,6 +471,18 @@ static void quant_sum_rows(const quant_layer *l, const tn_dot *numbers, void *st
   quant_run(l, &t, (char *)state + quant_ones_at(l), x, begin, end, (char *)sums, NULL);
 }
 
+/* While so many pixels are computed by a panel, the one behind it is fetched, if any are left. To
+ * fetch what is not mapped, behind the last one, takes longer than all else. */
+static void quant_next(const quant_layer *l, tn_dot *t, const void *panel, int64_t left,
+                       int64_t pixels) {
+  const int64_t steps = tn_ceil_div(pixels, TN_DOT_ROWS) * l->runs * l->steps;
+  const bool is_quick = steps > 0 && steps <= l->panel_bytes;
+  t->next = (const char *)panel + (left > 0 ? l->panel_bytes : 0);
+  t->next_step = !is_quick || left < 1 ? 0
+                 : left == 1           ? l->panel_bytes / steps
+                                       : tn_ceil_div(l->panel_bytes, steps);
+}
+
 /* Rows [begin, end) of one image by panel `p` of all. */
 static void quant_rows(const tn_call *call, const quant_layer *l, tn_dot *t, const tn_dot_x *strip,
                        int64_t p, int64_t image, int64_t begin, int64_t end) {
@@ -484,9 +496,7 @@ static void quant_rows(const tn_call *call, const quant_layer *l, tn_dot *t, con
   t->w_zero = (const int32_t *)(const void *)(floats + 2 * TN_DOT_PANEL);
   t->n = tn_min_i64(TN_DOT_PANEL, l->filters - first);
   t->half = tn_dot_is_half(t->n);
-  const int64_t tiles = tn_ceil_div((end - begin) * l->out_w, TN_DOT_ROWS);
-  t->next = (const char *)panel + l->panel_bytes;
-  t->next_step = tn_ceil_div(l->panel_bytes, tn_max_i64(1, tiles * l->runs * l->steps));
+  quant_next(l, t, panel, l->panels * l->q.c.groups - 1 - p, (end - begin) * l->out_w);
   const int64_t at =
       (image * l->n_pixels + begin * l->out_w) * l->q.c.filters + group * l->filters + first;
   quant_run(l, t, panel, strip + group * l->channels, begin, end,
