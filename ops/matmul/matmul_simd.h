@@ -384,12 +384,13 @@ static void tiles_item(const tn_call *call, const layout *l, int64_t item, const
 static int64_t lanes_of(int64_t n) { return n < 0 ? 0 : n < TN_VF_LANES ? n : TN_VF_LANES; }
 
 /* Y[r][0 .. n) (+)= sum over DEPTH rows of B of a[r][k] B[k][0 .. n), for ROWS_ rows of Y; add: to
- * what is there. a: element (r, k) at r*a_row + k*a_step. The DEPTH rows of B that come next are
- * fetched. */
+ * what is there. a: element (r, k) at r*a_row + k*a_step. What lies `ahead` elements behind is
+ * fetched: the DEPTH rows that come next, or, where there are none, what is there: to fetch what is
+ * not mapped takes far longer than to wait for what is. */
 #define STREAM_ROWS(ROWS_, DEPTH)                                                                 \
   static void stream_##ROWS_##_##DEPTH(const float *a, int64_t a_row, int64_t a_step,             \
                                        const weight *b, int64_t ldb, float *y, int64_t n,         \
-                                       bool add) {                                                \
+                                       int64_t ahead, bool add) {                                 \
     tn_vf x[ROWS_][DEPTH], acc[ROWS_];                                                            \
     TN_UNROLL for (int r = 0; r < ROWS_; r++) TN_UNROLL for (int k = 0; k < DEPTH; k++) x[r][k] = \
         tn_vf_set1(a[r * a_row + k * a_step]);                                                    \
@@ -399,7 +400,7 @@ static int64_t lanes_of(int64_t n) { return n < 0 ? 0 : n < TN_VF_LANES ? n : TN
           add ? tn_vf_load(y + r * ldb + j) : tn_vf_set1(0);                                      \
       TN_UNROLL for (int k = 0; k < DEPTH; k++) {                                                 \
         const tn_vf v = WEIGHT_LOAD(b + k * ldb + j);                                             \
-        tn_prefetch_l2(b + (k + DEPTH) * ldb + j);                                                \
+        tn_prefetch_l2(b + k * ldb + (j + ahead));                                                \
         TN_UNROLL for (int r = 0; r < ROWS_; r++) acc[r] = tn_vf_fma(x[r][k], v, acc[r]);         \
       }                                                                                           \
       TN_UNROLL for (int r = 0; r < ROWS_; r++) tn_vf_store(y + r * ldb + j, acc[r]);             \
@@ -422,7 +423,7 @@ STREAM_ROWS(3, 4)
 STREAM_ROWS(3, 1)
 
 typedef void (*stream_fn)(const float *a, int64_t a_row, int64_t a_step, const weight *b,
-                          int64_t ldb, float *y, int64_t n, bool add);
+                          int64_t ldb, float *y, int64_t n, int64_t ahead, bool add);
 
 static void stream_item(const tn_call *call, const layout *l, int64_t item) {
   const product *p = &l->p;
@@ -442,9 +443,11 @@ static void stream_item(const tn_call *call, const layout *l, int64_t item) {
   float *y = (float *)call->outputs[0]->data + matrix * p->m * p->n + j0;
   int64_t k = 0;
   for (; k + depth <= p->k; k += depth)
-    deep(a + k * a_step, a_row, a_step, b + k * p->n + j0, p->n, y, j1 - j0, k > 0);
+    deep(a + k * a_step, a_row, a_step, b + k * p->n + j0, p->n, y, j1 - j0,
+         k + 2 * depth <= p->k ? depth * p->n : 0, k > 0);
   for (; k < p->k; k++)
-    flat(a + k * a_step, a_row, a_step, b + k * p->n + j0, p->n, y, j1 - j0, k > 0);
+    flat(a + k * a_step, a_row, a_step, b + k * p->n + j0, p->n, y, j1 - j0,
+         k + 1 < p->k ? p->n : 0, k > 0);
   for (int64_t r = 0; p->k == 0 && r < p->m; r++)
     memset(y + r * p->n, 0, (size_t)(j1 - j0) * sizeof *y);
   finish(call, p, matrix * p->m, p->m, j0, j1 - j0);
@@ -452,16 +455,17 @@ static void stream_item(const tn_call *call, const layout *l, int64_t item) {
 
 /* ---- dots ---- */
 
-/* y[r] = rows[r] . v for four rows at once, so that four streams of memory are read. */
-static void dot_4(const weight *rows, const float *v, int64_t n, float *y) {
+/* y[r] = rows[r] . v for four rows at once, so that four streams of memory are read; ahead: how far
+ * behind them the next four lie, 0: there are none. */
+static void dot_4(const weight *rows, const float *v, int64_t n, int64_t ahead, float *y) {
   tn_vf acc[4][2];
   TN_UNROLL for (int r = 0; r < 4; r++) acc[r][0] = acc[r][1] = tn_vf_set1(0);
   int64_t k = 0;
   for (; k + 2 * TN_VF_LANES <= n; k += 2 * TN_VF_LANES) {
     const tn_vf v0 = tn_vf_load(v + k), v1 = tn_vf_load(v + k + TN_VF_LANES);
     TN_UNROLL for (int r = 0; r < 4; r++) {
-      tn_prefetch_l2(rows + (r + 4) * n + k);
-      if (!IS_HALF) tn_prefetch_l2(rows + (r + 4) * n + k + 16);
+      tn_prefetch_l2(rows + r * n + (k + ahead));
+      if (!IS_HALF) tn_prefetch_l2(rows + r * n + (k + ahead) + 16);
       acc[r][0] = tn_vf_fma(v0, WEIGHT_LOAD(rows + r * n + k), acc[r][0]);
       acc[r][1] = tn_vf_fma(v1, WEIGHT_LOAD(rows + r * n + k + TN_VF_LANES), acc[r][1]);
     }
@@ -499,7 +503,8 @@ static void dots_item(const tn_call *call, const layout *l, int64_t item) {
   int64_t r = r0;
   for (; r + 4 <= r1; r += 4)
     for (int64_t v = 0; v < n_vectors; v++)
-      dot_4(rows + r * p->k, vectors + v * p->k, p->k, y + v * p->n + r);
+      dot_4(rows + r * p->k, vectors + v * p->k, p->k, r + 8 <= r1 ? 4 * p->k : 0,
+            y + v * p->n + r);
   for (; r < r1; r++)
     for (int64_t v = 0; v < n_vectors; v++)
       y[v * p->n + r] = dot_1(rows + r * p->k, vectors + v * p->k, p->k);

@@ -74,17 +74,18 @@ static inline void tn_tile_store_part(float *c, tn_vf lo, tn_vf hi, int64_t n, b
 
 /* What a tile fetches into L2 on its way: `step` bytes for each k from `at` on, and as many from
  * `second` bytes behind it, since memory answers two streams sooner than one. A tile of MR rows has
- * time for one only. */
+ * time for one only. near: elements of B from which on L1 gets two lines for each k; 0 where
+ * nothing may lie behind the panel: to fetch what is not mapped takes far longer than to wait. */
 typedef struct tn_ahead {
   const char *at;
-  int64_t step, second;
+  int64_t step, second, near;
 } tn_ahead;
 
 /* `bytes` from p on, by a tile of so many rows and steps. */
 static inline tn_ahead tn_ahead_of(const void *p, int64_t bytes, int64_t rows, int64_t depth) {
   const int64_t steps = (rows < TN_TILE_MR ? 2 : 1) * depth,
                 step = steps > 0 ? (bytes + steps - 1) / steps : 0;
-  return (tn_ahead){(const char *)p, step, step * depth};
+  return (tn_ahead){(const char *)p, step, step * depth, 16 * TN_TILE_NR};
 }
 
 /* ROWS is a number, not a parameter: only then do the accumulators stay in registers. B: type of
@@ -94,7 +95,7 @@ static inline tn_ahead tn_ahead_of(const void *p, int64_t bytes, int64_t rows, i
                          int64_t n, bool first, const float *bias, const tn_ahead *ahead) {       \
     const B *b = (const B *)panel;                                                                \
     const char *next = ahead->at;                                                                 \
-    const int64_t next_step = ahead->step, second = ahead->second;                                \
+    const int64_t next_step = ahead->step, second = ahead->second, near = ahead->near;            \
     tn_vf lo[ROWS], hi[ROWS];                                                                     \
     TN_UNROLL for (int r = 0; r < ROWS; r++) lo[r] = hi[r] = tn_vf_set1(0);                       \
     TN_TILE_UNROLL                                                                                \
@@ -102,8 +103,8 @@ static inline tn_ahead tn_ahead_of(const void *p, int64_t bytes, int64_t rows, i
       tn_prefetch_l2(next);                                                                       \
       if (ROWS < TN_TILE_MR) tn_prefetch_l2(next + second);                                       \
       const tn_vf b_lo = LOAD(b), b_hi = LOAD(b + TN_VF_LANES);                                   \
-      tn_prefetch_l1(b + 16 * TN_TILE_NR);                                                        \
-      tn_prefetch_l1(b + 16 * TN_TILE_NR + 16);                                                   \
+      tn_prefetch_l1(b + near);                                                                   \
+      tn_prefetch_l1(b + near + 16);                                                              \
       TN_UNROLL for (int r = 0; r < ROWS; r++) {                                                  \
         const tn_vf x = tn_vf_set1(a[r]);                                                         \
         lo[r] = tn_vf_fma(x, b_lo, lo[r]);                                                        \
@@ -170,7 +171,9 @@ static inline void tn_tiles_run_with(const tn_tiles *t, const tn_tile_fn *tiles,
       const char *b = (const char *)t->b + at, *next = (const char *)t->next;
       if (next && strips > 1) next += at + s * share;
       if (strips == 1 && j + TN_TILE_NR < t->n) next = b + t->b_panel * b_bytes;
-      const tn_ahead ahead = next ? tn_ahead_of(next, share, end - i, t->k) : (tn_ahead){b, 0, 0};
+      const int64_t near = j + TN_TILE_NR < t->n ? 16 * TN_TILE_NR : 0;
+      const tn_ahead ahead =
+          next ? tn_ahead_of(next, share, end - i, t->k) : (tn_ahead){b, 0, 0, near};
       tiles[end - i](a, b, t->k, t->c + i * t->ldc + j, t->ldc, t->n - j, t->first,
                      t->bias ? t->bias + i : NULL, &ahead);
     }
