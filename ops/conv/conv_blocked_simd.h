@@ -381,10 +381,13 @@ static void finish_run(const tn_call *call, const layer *l, const band *s, int64
   }
 }
 
-/* Bytes of the weights to come that a tile fetches with each step, if n pixels take as many. */
-static int64_t next_step(int64_t width, int64_t n) {
-  return width * TN_VF_LANES * (int64_t)sizeof(float) * TILE_PIXELS /
-         (2 * tn_max_i64(TILE_PIXELS, n));
+/* Bytes of the weights to come that a tile fetches with each step, if there are so many tiles. */
+static int64_t next_step(int64_t width, int64_t tiles) {
+  return width * TN_VF_LANES * (int64_t)sizeof(float) / (2 * tn_max_i64(1, tiles));
+}
+
+static int64_t strip_tiles(const layer *l, const band *s) {
+  return tn_ceil_div(strip_pixels(l, s), l->run) * tn_ceil_div(l->run, TILE_PIXELS);
 }
 
 static tile_args group_tile(const tn_call *call, const layer *l, const band *s, int64_t group,
@@ -397,18 +400,30 @@ static tile_args group_tile(const tn_call *call, const layer *l, const band *s, 
   a.fetches = s->strange;
   a.channels = l->step;
   a.y_block = l->n_pixels * TN_VF_LANES;
-  a.next_step = next_step(width, strip_pixels(l, s));
   a.out = call->outputs[0]->data;
   a.partial = filters < TN_VF_LANES;
   a.live = tn_vf_mask_first(tn_min_i64(TN_VF_LANES, filters));
   return a;
 }
 
-/* The weights that come after those that end at `end`; after the last come the first, of the next
- * strip: to fetch what is not mapped takes far longer than to wait for what is. */
-static const char *weights_after(const tn_call *call, const layer *l, const float *end) {
+/* The weights that come after n that end at `end`; after the last come the first, of the next
+ * strip. Tiles fetch up to half as many again: where there are not so many, it begins earlier, for
+ * to fetch what is not mapped takes far longer than to wait for what is. NULL: there are too few.
+ */
+static const char *weights_after(const tn_call *call, const layer *l, const float *end, int64_t n) {
   const float *w = call->state;
-  return (const char *)(end < w + packed_floats(l) ? end : w);
+  const int64_t all = packed_floats(l), last = all - n - n / 2;
+  const int64_t at = end - w < all ? end - w : 0;
+  return last < 0 ? NULL : (const char *)(w + tn_min_i64(at, last));
+}
+
+/* What tiles fetch while they use the n weights from w on. */
+static void fetch_next(const tn_call *call, const layer *l, const float *w, int64_t n, int64_t step,
+                       tile_args *a) {
+  a->next = weights_after(call, l, w + n, n);
+  a->next_step = a->next ? step : 0;
+  a->second = a->next ? n * (int64_t)sizeof(float) / 2 : 0;
+  if (!a->next) a->next = (const char *)w;
 }
 
 /* All rows of the strip for one group of output blocks. y: block 0 of the group, output row 0. */
@@ -427,8 +442,7 @@ static void run_group(const tn_call *call, const layer *l, const band *s, int64_
     a.last_channels = channels - (a.blocks - 1) * l->step;
     a.finish = last ? &finish : NULL;
     const float *end = w + width * TN_VF_LANES * l->c.taps * channels, *x = s->x + i * s->x_block;
-    a.next = weights_after(call, l, end);
-    a.second = (end - w) * (int64_t)sizeof(float) / 2;
+    fetch_next(call, l, w, end - w, next_step(width, strip_tiles(l, s)), &a);
     for (int64_t at = 0, n; at < pixels; at += n, x += row) {
       const int64_t first = s->first_row * l->out_w + at;
       n = tn_min_i64(l->run, pixels - at);
@@ -474,12 +488,11 @@ static void run_group_by_taps(const tn_call *call, const layer *l, const band *s
     const int64_t channels = tn_min_i64(a.blocks * l->step, l->c.channels - i * l->step),
                   n_weights = width * TN_VF_LANES * channels;
     a.last_channels = channels - (a.blocks - 1) * l->step;
-    a.second = n_weights * (int64_t)sizeof(float) / 2;
     for (int64_t tap = 0; tap < l->c.taps; tap++, w += n_weights) {
       const tap_reach r = tap_reach_make(l, s, &window, tap);
       const int64_t at = r.at + i * s->x_block;
-      a.next = weights_after(call, l, w + n_weights);
-      a.next_step = next_step(width, (r.h1 - r.h0) * (r.w1 - r.w0));
+      const int64_t row_tiles = tn_ceil_div(r.w1 - r.w0, TILE_PIXELS);
+      fetch_next(call, l, w, n_weights, next_step(width, (r.h1 - r.h0) * row_tiles), &a);
       for (int64_t oh = r.h0; oh < r.h1; oh++)
         run_row(tiles, &a, s->x + (at + (oh - s->first_row) * l->row_step * s->row), l->unit, w,
                 y + (oh * l->out_w + r.w0) * TN_VF_LANES, r.w1 - r.w0);
