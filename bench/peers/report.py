@@ -209,7 +209,10 @@ def main():
     busy = json.loads(args.busy.read_text()) if args.busy else None
     int8 = json.loads(args.int8.read_text()) if args.int8 else None
     text = page(json.loads(args.results.read_text()), busy, int8, args.output)
-    (args.output / "benchmarks.md").write_text(text)
+    at = args.output / "benchmarks.md"
+    mark = "\n## Devices\n"  # the last section, which bench/devices/run.py writes, stays
+    kept = at.read_text().partition(mark)[2] if at.exists() else ""
+    at.write_text(text + (mark + kept if kept else ""))
     return 0
 
 
