@@ -170,43 +170,70 @@ static bool compile(gen *g, gen_compiles *c, const gen_program *p) {
   return ok;
 }
 
-static bool emit_spirv(gen *g, tn_text *out, const char *id) {
-  int64_t n;
-  const uint32_t *words = gen_compiled(g, id, &n);
-  if (!words) return false;
-  tn_text_add(out, "static const uint32_t text_%s[] = {", id);
-  for (int64_t k = 0; k < n; k++) tn_text_add(out, "%s0x%x,", k % 10 ? "" : "\n    ", words[k]);
+static void emit_words(tn_text *out, const char *name, const void *data, uint64_t size) {
+  const uint32_t *words = data;
+  tn_text_add(out, "static const uint32_t text_%s[] = {", name);
+  for (uint64_t k = 0; k < size / sizeof *words; k++)
+    tn_text_add(out, "%s0x%x,", k % 10 ? "" : "\n    ", words[k]);
   tn_text_add(out, "};\n");
-  return true;
 }
 
-static bool emit_form(gen *g, tn_text *out, const gen_program *p, const char *id,
-                      const language *l) {
-  bool ok = true;
+static void emit_bytes(tn_text *out, const char *name, const uint8_t *bytes, uint64_t size) {
+  tn_text_add(out, "static const uint8_t text_%s[%llu] =", name, (unsigned long long)size + 1);
+  for (uint64_t k = 0; k < size; k++) {
+    const bool is_plain = bytes[k] >= ' ' && bytes[k] < 127 && !strchr("\"\\?", bytes[k]);
+    if (k % 30 == 0) tn_text_add(out, "%s\n    \"", k ? "\"" : "");
+    tn_text_add(out, is_plain ? "%c" : "\\%03o", bytes[k]);
+  }
+  tn_text_add(out, "\";\n");
+}
+
+/* What the form holds, unpacked. */
+static const void *form_data(gen *g, const gen_program *p, const language *l, uint64_t *out_size) {
+  int64_t n = 0;
   if (l->is_compiled) {
-    ok = emit_spirv(g, out, form_id(g, p, l));
+    const uint32_t *words = gen_compiled(g, form_id(g, p, l), &n);
+    *out_size = (uint64_t)n * sizeof *words;
+    return words;
+  }
+  tn_text text;
+  tn_text_init(&text, g->a);
+  l->emit(g, &text, p);
+  if (text.status) gen_need(NULL);
+  const char *data = gen_need(tn_arena_strn(&g->arena, text.data, text.n));
+  *out_size = (uint64_t)text.n;
+  tn_text_free(&text);
+  return data;
+}
+
+static bool emit_form(gen *g, tn_text *out, const gen_program *p, const language *l) {
+  const char *id = form_id(g, p, l);
+  uint64_t size, packed_size = 0;
+  const void *data = form_data(g, p, l, &size);
+  if (!data) return false;
+  const uint8_t *packed = gen_deflate(g, data, size, &packed_size);
+  if (packed) {
+    emit_bytes(out, id, packed, packed_size);
+  } else if (l->is_compiled) {
+    emit_words(out, id, data, size);
   } else {
-    tn_text text;
-    tn_text_init(&text, g->a);
-    l->emit(g, &text, p);
-    if (text.status) gen_need(NULL);
-    tn_text_add(out, "static const char text_%s_%s[] =", id, l->id);
-    emit_lines(g, out, text.data);
+    tn_text_add(out, "static const char text_%s[] =", id);
+    emit_lines(g, out, data);
     tn_text_add(out, ";\n");
-    tn_text_free(&text);
   }
   tn_text_add(out,
-              "static const tn_program_form form_%s_%s = {\n    TN_HEAD(tn_program_form), \"%s\", "
-              "text_%s_%s, sizeof text_%s_%s%s};\n",
-              id, l->id, l->name, id, l->id, id, l->id, l->is_compiled ? "" : " - 1");
-  return ok;
+              "static const tn_program_form form_%s = {\n    TN_HEAD(tn_program_form), \"%s%s\", "
+              "text_%s, %llu};\n",
+              id, l->name, packed ? ".deflate" : "", id,
+              (unsigned long long)(packed ? packed_size : size));
+  return true;
 }
 
 static bool emit_program(gen *g, tn_text *out, const gen_program *p) {
   const char *id = gen_format_text(g, "%s_%s", p->family, p->name);
   int n = 0;
   for (int k = 0; k < N_LANGUAGES; k++)
-    if (has_form(g, p, &languages[k]) && !emit_form(g, out, p, id, &languages[k])) return false;
+    if (has_form(g, p, &languages[k]) && !emit_form(g, out, p, &languages[k])) return false;
   tn_text_add(out, "static const tn_program_form *const forms_%s[] = {", id);
   for (int k = 0; k < N_LANGUAGES; k++)
     if (has_form(g, p, &languages[k]))

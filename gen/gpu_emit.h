@@ -55,4 +55,9 @@ bool gen_compiles_end(gen_compiles *c); /* waits for all */
 /* NULL after a message. */
 const uint32_t *gen_compiled(gen *g, const char *id, int64_t *out_n);
 
+/* ---- deflate.c ---- */
+
+/* What a form ".deflate" holds; NULL: tenon-gen was built without zlib. */
+const uint8_t *gen_deflate(gen *g, const void *data, uint64_t size, uint64_t *out_size);
+
 #endif

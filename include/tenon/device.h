@@ -51,7 +51,10 @@ struct tn_device_info {
 
 /* ---- Programs -------------------------------------------------------------------------------- */
 
-/* A kernel's device code in one language: "opencl-c", "spirv" ... (tn_device_driver.languages). */
+/* A kernel's device code in one language: "opencl-c", "spirv" ... (tn_device_driver.languages). One
+ * whose name ends in ".deflate" is packed: data is the size of what it was, 8 bytes, the lowest
+ * first, and then a deflate stream (RFC 1951). Drivers know nothing of that: the host unpacks it
+ * for them, and takes the ending off. */
 typedef struct tn_program_form {
   tn_head head;
   const char *language;

@@ -179,6 +179,29 @@ void tn_recording_close(tn_recording *r); /* also one that was not ended */
 /* A program that runs a kernel of the CPU there. */
 tn_status tn_device_host_program_new(tn_device *d, const tn_kernel *kernel, tn_diag *diag,
                                      void **out_program);
+/* ---- program_form.c ---- */
+
+/* One form of a program as a driver gets it: unpacked. */
+typedef struct tn_program_view {
+  const tn_program *program; /* which form of it */
+  uint32_t form;
+  tn_program one; /* of a packed form */
+  tn_program_form unpacked;
+  const tn_program_form *forms[1];
+  void *memory;
+  uint64_t bytes;
+} tn_program_view;
+
+/* Is the form in this language of n characters, packed or not? */
+bool tn_program_form_is(const tn_program_form *f, const char *language, size_t n);
+/* The view must stay where it is, and the program must outlive it. out_problem: why not, a literal.
+ * TN_ERR_UNSUPPORTED if what is packed is damaged. */
+tn_status tn_program_view_make(const tn_allocator *a, const tn_program *program, uint32_t form,
+                               tn_program_view *out, const char **out_problem);
+void tn_program_view_free(const tn_allocator *a, tn_program_view *view);
+
+/* ---- recorder.c, programs ---- */
+
 void tn_device_program_free(tn_device *d, void *program); /* NULL is legal */
 /* The program in the first form that the device takes, built once per device: programs are the same
  * if name, form and constants are. */

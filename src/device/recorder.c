@@ -120,11 +120,10 @@ static bool is_same(const tn_device_program *p, const tn_device_program *wanted)
           !memcmp(p->constants, wanted->constants, p->n_constants * sizeof *p->constants));
 }
 
-static bool takes(const tn_device *d, const char *language) {
-  const size_t n = strlen(language);
+static bool takes(const tn_device *d, const tn_program_form *form) {
   for (const char *p = d->def->driver.languages; *p;) {
     const size_t word = strcspn(p, ",");
-    if (word == n && !memcmp(p, language, n)) return true;
+    if (tn_program_form_is(form, p, word)) return true;
     p += word + (p[word] == ',');
   }
   return false;
@@ -150,16 +149,16 @@ static tn_status fail_build(tn_device *d, tn_device_talk *t, tn_status answer) {
   return status;
 }
 
-static tn_status load_or_build(tn_device *d, tn_device_talk *t, const tn_program *program,
-                               uint32_t form, tn_device_program *p) {
-  if (tn_program_cache_load(d, program, form, p)) {
+static tn_status load_or_build(tn_device *d, tn_device_talk *t, const tn_program_view *view,
+                               tn_device_program *p) {
+  if (tn_program_cache_load(d, view->program, view->form, p)) {
     atomic_fetch_add(&d->n_cached, 1);
     return TN_OK;
   }
   const tn_status status =
       tn_device_made(t,
-                     d->def->driver.program_new(&t->call, d->handle, program, form, p->constants,
-                                                NULL, 0, &p->handle),
+                     d->def->driver.program_new(&t->call, d->handle, view->program, view->form,
+                                                p->constants, NULL, 0, &p->handle),
                      "program_new", &p->handle);
   if (status) return status;
   atomic_fetch_add(&d->n_built, 1);
@@ -167,11 +166,22 @@ static tn_status load_or_build(tn_device *d, tn_device_talk *t, const tn_program
   return TN_OK;
 }
 
+static tn_status unpack_and_build(tn_device *d, tn_device_talk *t, const tn_program *program,
+                                  uint32_t form, tn_device_program *p) {
+  tn_program_view view;
+  const char *problem;
+  tn_status status = tn_program_view_make(d->a, program, form, &view, &problem);
+  if (status) return t->call.host->fail(t->call.ctx, status, "%s", problem);
+  status = load_or_build(d, t, &view, p);
+  tn_program_view_free(d->a, &view);
+  return status;
+}
+
 /* Under the lock. */
 static tn_status find_or_build(tn_device *d, tn_device_talk *t, const tn_program *program,
                                tn_device_program *p) {
   uint32_t form = 0;
-  while (form < program->n_forms && !takes(d, program->forms[form]->language)) form++;
+  while (form < program->n_forms && !takes(d, program->forms[form])) form++;
   if (form == program->n_forms)
     return t->call.host->fail(t->call.ctx, TN_ERR_UNSUPPORTED, "it has no form in %s",
                               d->def->driver.languages);
@@ -188,7 +198,7 @@ static tn_status find_or_build(tn_device *d, tn_device_talk *t, const tn_program
   }
   tn_status status = tn_vec_room(d->a, &d->programs, 1);
   if (!status) status = keep(d, p);
-  if (!status) status = load_or_build(d, t, program, form, p);
+  if (!status) status = unpack_and_build(d, t, program, form, p);
   if (status) return fail_build(d, t, status);
   d->programs.data[d->programs.n++].handle = p->handle;
   return TN_OK;

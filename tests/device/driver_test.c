@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "device/device.h"
 #include "host.h"
 #include "unary.gen.h"
 
@@ -122,9 +123,16 @@ static const tn_program *find_program(const char *kernel, uint32_t index) {
 }
 
 static tn_status build(bench *b, const tn_program *p, const int64_t *constants, void **out) {
-  for (uint32_t k = 0; k < p->n_forms; k++)
-    if (!strcmp(p->forms[k]->language, d->languages))
-      return d->program_new(&call, b->device, p, k, constants, NULL, 0, out);
+  for (uint32_t k = 0; k < p->n_forms; k++) {
+    tn_program_view view;
+    const char *problem;
+    if (!tn_program_form_is(p->forms[k], d->languages, strlen(d->languages))) continue;
+    ok(tn_program_view_make(tn_default_allocator(), p, k, &view, &problem));
+    const tn_status status =
+        d->program_new(&call, b->device, view.program, view.form, constants, NULL, 0, out);
+    tn_program_view_free(tn_default_allocator(), &view);
+    return status;
+  }
   return host_fail(NULL, TN_ERR_NOT_FOUND, "program '%s' has no form in %s", p->name, d->languages);
 }
 
@@ -238,10 +246,14 @@ static void test_damaged(void **state) {
   void *object;
   bench_open(&b, N);
   for (uint32_t k = 0; k < whole->n_forms; k++)
-    if (!strcmp(whole->forms[k]->language, d->languages)) {
-      size = whole->forms[k]->size;
+    if (tn_program_form_is(whole->forms[k], d->languages, strlen(d->languages))) {
+      tn_program_view view;
+      const char *problem;
+      ok(tn_program_view_make(tn_default_allocator(), whole, k, &view, &problem));
+      size = view.program->forms[view.form]->size;
       assert_true(size < sizeof words);
-      memcpy(words, whole->forms[k]->data, size);
+      memcpy(words, view.program->forms[view.form]->data, size);
+      tn_program_view_free(tn_default_allocator(), &view);
     }
   program.forms = forms;
   program.n_forms = 1;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../../devices/cuda/cuda.h"
+#include "device/device.h"
 #include "host.h"
 
 const tn_plugin *tn_builtin_query(uint32_t host_major, uint32_t host_minor);
@@ -55,8 +56,11 @@ static void compile(const tn_program *p, const tn_program_form *form, int64_t dt
 static void compile_all(const tn_program *p) {
   const char *const archs[] = {p->n_forms == 1 ? "sm_80" : "sm_75", "sm_90"}; /* CUDA_KERNEL */
   for (uint32_t k = 0; k < p->n_forms; k++) {
-    const tn_program_form *form = p->forms[k];
-    if (strcmp(form->language, "cuda-c")) continue;
+    if (!tn_program_form_is(p->forms[k], "cuda-c", 6)) continue;
+    tn_program_view view;
+    const char *problem;
+    if (tn_program_view_make(tn_default_allocator(), p, k, &view, &problem)) break;
+    const tn_program_form *form = view.program->forms[view.form];
     const char *kernel = strstr(form->data, "__global__");
     const bool is_long = kernel && strstr(kernel, "LDL(");
     for (int a = 0; a < 2; a++) {
@@ -64,6 +68,7 @@ static void compile_all(const tn_program *p) {
       compile(p, form, is_long ? TN_U8 : TN_F16, false, archs[a]);
       if (p->n_forms == 1 && a == 1) compile(p, form, TN_F16, true, archs[a]);
     }
+    tn_program_view_free(tn_default_allocator(), &view);
     return;
   }
   printf("FAILED: %s has no form in cuda-c\n", p->name);
