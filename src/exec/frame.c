@@ -130,9 +130,9 @@ static tn_status prepare_by_policy(tn_frame *f, const tn_tensor *const *inputs,
 
 tn_status tn_frame_prepare(tn_frame *f, const tn_tensor *const *inputs,
                            const tn_tensor *const *bound, tn_diag *diag) {
-  tn_frame_check_process(f);
   note_placed(f, inputs, bound);
   tn_setup *s = find(f, inputs);
+  if (!s || s->devices || f->has_placed) tn_frame_check_process(f); /* asks the system */
   const bool may_do_without =
       !s && f->planner->n_devices && f->planner->fallback != TN_FALLBACK_FORBID;
   return may_do_without ? prepare_by_policy(f, inputs, bound, diag)
