@@ -305,6 +305,8 @@ static void find_variables(mnn_reader *r, loop *l, const tn_flat_vector *updates
 /* Does the loop go on, with the variables as they are now? As a truth value of g. */
 static int32_t goes_on(mnn_reader *r, const loop *l, tn_graph *g) {
   int32_t in[MOST_VALUES], out[MOST_VALUES];
+  for (uint64_t k = 0; k < l->cond.inputs.n; k++)
+    in[k] = TN_NO_ID; /* of one name the first is bound */
   for (uint64_t k = 0; k < l->n; k++)
     if (l->v[k].in_cond >= 0) in[l->v[k].in_cond] = l->v[k].now;
   if (!l->cond.outputs.n) return mnn_invalid(r, "a condition without an output");
