@@ -261,7 +261,7 @@ def page(given):
     day = sorted({(k["date"], k["machine"]) for k in kept.values()})
     text = f"""## Devices
 
-What `bench/devices/run.py` measured, by turns, on machines without a GPU (PoCL, lavapipe and llvmpipe compute on the processor): {"; ".join(f"{d}, {m}" for d, m in day)}, which others used as well. In
+What `bench/devices/run.py` measured, by turns, on machines without a GPU (PoCL, lavapipe and llvmpipe compute on the processor): {"; ".join(f"{d}, {m}" for d, m in day)}. In
 parentheses the least and the largest of the rounds. An H100, and OpenVINO as an accelerator: [accelerators.md](accelerators.md). No figure of PoCL beside MNN's OpenCL: MNN's package has no such backend.
 
 """
