@@ -292,6 +292,7 @@ tn_status tn_compile(tn_accelerator *x, tn_part *parts, uint32_t n_parts, tn_dia
   if (!status && is_cached(x, &rules, &r, diag, &made)) {
     tn_diag *said = tn_diag_create();
     status = tn_loaded_take(x, &made, parts, n_parts, said, out_loaded);
+    if (!status) tn_diag_append(diag, said, NULL);
     tn_diag_destroy(said); /* what does not fit is compiled again */
     if (!status) goto done;
     status = TN_OK;

@@ -45,41 +45,56 @@ static tn_status check_entries(const tn_module_file *m, const tn_part *parts, ui
   return TN_OK;
 }
 
-static const char *verdict_text(uint32_t verdict) {
-  static const char *const texts[] = {"it would run", "it runs, but was made for something else",
-                                      "it has to be compiled again", "it does not run here"};
-  return texts[verdict];
-}
+static const char *const verdict_texts[] = {NULL, "it runs; compiled again it would be faster",
+                                            "it has to be compiled again", "it does not run here"};
 
 static bool differs(const char *made, const char *here) {
   return made && here && *made && *here && strcmp(made, here);
 }
 
-/* The compiler knows, if there is one that says so; else target, kit and stamp have to be the
- * same. */
+/* What the compiler says of a module that was made for something else. */
+static tn_status ask_compiler(const tn_accelerator *x, const tn_module_file *m, tn_diag *diag,
+                              uint32_t *out_verdict) {
+  const tn_compiler *c = &x->compiler->compiler;
+  const tn_target target = {TN_HEAD(tn_target), m->target, x->target.hardware, m->kit};
+  const tn_module module = {.head = TN_HEAD(tn_module),
+                            .format = m->format,
+                            .target = &target,
+                            .size = m->size,
+                            .alignment = m->alignment,
+                            .stamp = m->stamp};
+  tn_accelerator_talk t;
+  tn_accelerator_talk_open(&t, x, x->compiler->owner, diag);
+  const tn_status status =
+      tn_accelerator_answer(&t, c->compatible(&t.call, &module, x->stamp, out_verdict));
+  if (status)
+    return tn_fail(diag, status,
+                   "accelerator '%s': compiler '%s' does not say whether a module of stamp '%s' "
+                   "runs on '%s': %s",
+                   x->name, c->name, m->stamp, x->stamp, t.text);
+  if (*out_verdict <= TN_VERDICT_NO) return TN_OK;
+  return tn_fail(
+      diag, TN_ERR_INVALID,
+      "accelerator '%s': compiler '%s' answers verdict %u to compatible(), which is none", x->name,
+      c->name, *out_verdict);
+}
+
+/* The compiler knows, if there is one that says so; else kit and stamp have to be the same. */
 static tn_status check_stamp(const tn_accelerator *x, const tn_module_file *m, tn_diag *diag) {
   if (!differs(m->kit, x->target.sdk) && !differs(m->stamp, x->stamp)) return TN_OK;
   uint32_t verdict = TN_VERDICT_RECOMPILE;
   if (x->compiler && x->compiler->compiler.compatible) {
-    const tn_target target = {TN_HEAD(tn_target), m->target, x->target.hardware, m->kit};
-    const tn_module module = {.head = TN_HEAD(tn_module),
-                              .format = m->format,
-                              .target = &target,
-                              .size = m->size,
-                              .alignment = m->alignment,
-                              .stamp = m->stamp};
-    tn_accelerator_talk t;
-    tn_accelerator_talk_open(&t, x, x->compiler->owner, diag);
-    const tn_status status = tn_accelerator_answer(
-        &t, x->compiler->compiler.compatible(&t.call, &module, x->stamp, &verdict));
-    if (status || verdict > TN_VERDICT_NO) verdict = TN_VERDICT_NO;
+    const tn_status status = ask_compiler(x, m, diag, &verdict);
+    if (status) return status;
   }
-  if (verdict <= TN_VERDICT_RUNS) return TN_OK;
-  return tn_fail(diag, TN_ERR_VERSION,
-                 "accelerator '%s': a module was made for kit '%s' and stamp '%s', here are '%s' "
-                 "and '%s': %s",
-                 x->name, m->kit, m->stamp, x->target.sdk ? x->target.sdk : "", x->stamp,
-                 verdict_text(verdict));
+  if (verdict == TN_VERDICT_OPTIMAL) return TN_OK;
+  const bool runs = verdict == TN_VERDICT_RUNS;
+  tn_diag_add(diag, runs ? TN_DIAG_NOTE : TN_DIAG_ERROR,
+              "accelerator '%s': a module was made for kit '%s' and stamp '%s', here are '%s' "
+              "and '%s': %s",
+              x->name, m->kit, m->stamp, x->target.sdk ? x->target.sdk : "", x->stamp,
+              verdict_texts[verdict]);
+  return runs ? TN_OK : TN_ERR_VERSION;
 }
 
 static tn_status check_target(const tn_accelerator *x, const tn_module_file *m, tn_diag *diag) {

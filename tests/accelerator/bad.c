@@ -15,6 +15,11 @@ static int is_bad(const char *how) {
   return bad && !strcmp(bad, how);
 }
 
+static int has_old_stamp(void) {
+  const char *bad = getenv("BAD");
+  return bad && !strncmp(bad, "stamp", 5);
+}
+
 /* ---- the compiler ---- */
 
 static char memory[128]; /* not the host's */
@@ -140,10 +145,24 @@ static tn_status compile(const tn_accelerator_call *call, const tn_graph *const 
                                                              : 64,
                        .entries = list,
                        .n_entries = is_bad("entries") ? n_parts + 1 : n_parts,
-                       .stamp = is_bad("stamp")         ? "old"
-                                : is_bad("stamp-bytes") ? "\xff"
-                                                        : "new"};
+                       .stamp = is_bad("stamp-bytes") ? "\xff"
+                                : has_old_stamp()     ? "old"
+                                                      : "new"};
   *out_module = is_bad("pointer") ? (const tn_module *)(uintptr_t)16 : &module;
+  return TN_OK;
+}
+
+/* Of a module with another stamp. */
+static tn_status compatible(const tn_accelerator_call *call, const tn_module *module,
+                            const char *stamp, uint32_t *out_verdict) {
+  if (strcmp(module->stamp, "old") || strcmp(stamp, "new") || module->data)
+    return call->host->fail(call->ctx, TN_ERR_INVALID, "this is not what was asked about");
+  if (is_bad("stamp-fail")) return call->host->fail(call->ctx, TN_ERR_IO, "its list is lost");
+  *out_verdict = is_bad("stamp-optimal") ? TN_VERDICT_OPTIMAL
+                 : is_bad("stamp-runs")  ? TN_VERDICT_RUNS
+                 : is_bad("stamp-no")    ? TN_VERDICT_NO
+                 : is_bad("stamp-77")    ? 77
+                                         : TN_VERDICT_RECOMPILE;
   return TN_OK;
 }
 
@@ -243,7 +262,8 @@ static tn_status port(const tn_accelerator_call *call, void *program, uint32_t e
 TN_TABLE(tn_target, npu, .name = "bad-npu", .hardware = "npu", .sdk = "1.0");
 TN_LIST(const tn_target *, targets, &npu);
 TN_TABLE(tn_compiler, bad_compiler, .name = "bad", .vendor = "Bad", .format = "bad",
-         TN_SET(targets, targets), .partition = partition, .compile = compile, .release = release);
+         TN_SET(targets, targets), .compatible = compatible, .partition = partition,
+         .compile = compile, .release = release);
 TN_TABLE(tn_dispatcher, bad_dispatcher, .name = "bad", .vendor = "Bad", .format = "bad",
          .open = open, .close = close_device, .load = load, .unload = unload, .port = port,
          .run = run, .stamp = stamp, .start = start, .wait = wait);

@@ -16,6 +16,13 @@ fails() {
   same "$model" "${on[@]}" --fallback warn
   unset BAD
 }
+# silent ARGUMENTS...: tenon says nothing but its results
+silent() {
+  local out
+  out=$("$tenon" "$@" 2>&1 >/dev/null) && [ -z "$out" ] && return
+  echo "FAILED: ${BAD:+BAD=$BAD }$*: says: $out"
+  failures=$((failures + 1))
+}
 same "$model" "${on[@]}" --fallback warn # nothing is wrong
 says 0 "bad-npu +2 of 3 nodes" explain "$model" "${on[@]}" --fallback warn
 fails crash "$a crashed with SIGSEGV in compile\(\), 1 part: Add"
@@ -41,8 +48,23 @@ fails ports \
   "the module of compiler 'bad': entry 0 'part' has 1 inputs and 1 outputs, its part has 2 and 1"
 fails dtype \
   "the module of compiler 'bad': entry 0 'part': output 0 is f64\[\], its part has f32\[6\]"
-fails stamp \
-  "for kit '1.0' and stamp 'old', here are '1.0' and 'new': it has to be compiled again"
+stamps="accelerator 'bad-npu': a module was made for kit '1.0' and stamp 'old', here are '1.0' and"
+fails stamp "$stamps 'new': it has to be compiled again"
+fails stamp-no "$stamps 'new': it does not run here"
+fails stamp-77 "$a answers verdict 77 to compatible\(\), which is none"
+fails stamp-fail \
+  "$a does not say whether a module of stamp 'old' runs on 'new': its list is lost"
+for verdict in optimal runs; do
+  BAD=stamp-$verdict says 0 "bad-npu +2 of 3 nodes" explain "$model" "${on[@]}" --fallback warn
+  BAD=stamp-$verdict same "$model" "${on[@]}" --fallback warn
+done
+BAD=stamp-runs says 0 "note: $stamps 'new': it runs; compiled again it would be faster" \
+  run "$data/add.onnx" --random "${on[@]}"
+for time in 1 2; do # made, then kept
+  TENON_MODULE_CACHE=$work/kept BAD=stamp-runs says 0 "it runs; compiled again it would" \
+    run "$data/add.onnx" --random "${on[@]}"
+done
+BAD=stamp-optimal silent run "$data/add.onnx" --random "${on[@]}"
 fails load "dispatcher 'bad' does not load a module: no room for 10 bytes"
 fails port "port 0 of entry 0 wants an alignment of 48"
 fails partition "$a does not partition: it does not like the graph"
