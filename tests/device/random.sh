@@ -1,0 +1,32 @@
+#!/bin/bash
+# usage: random.sh TENON WORK [FIRST_SEED [COUNT [DEVICE...]]]      PYTHON: one with numpy and onnx
+# Random graphs give on devices what the CPU gives: on those named, else on each that is here, and
+# on two at once. With TENON_GPU_UNITS=64 as on large GPUs.
+set -uo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+tenon=$1 work=$2 first=${3:-1} count=${4:-30} python=${PYTHON:-python3}
+shift $(($# < 4 ? $# : 4))
+"$python" -c 'import numpy, onnx' 2>/dev/null ||
+  { echo "skipped: $python has no numpy or no onnx"; exit 77; }
+rm -rf "$work" && mkdir -p "$work" || exit 1
+"$python" "$here/random_graphs.py" "$work/models" "$first" "$count" || exit 1
+devices=("$@")
+if [ ${#devices[@]} -eq 0 ]; then
+  for driver in shadow gles vulkan opencl webgpu cuda; do
+    "$tenon" device info $driver:0 >/dev/null 2>&1 && devices+=($driver)
+  done
+  devices+=("${devices[-1]}:0 --device shadow:0")
+fi
+failures=0 compared=0
+for model in "$work"/models/*.onnx; do
+  "$tenon" check "$model" >/dev/null 2>&1 || continue # ONNX's checker takes what ONNX forbids
+  for device in "${devices[@]}"; do
+    # shellcheck disable=SC2086
+    said=$(timeout 300 "$tenon" compare "$model" --random=7 --device $device --fallback warn \
+      --with cpu 2>&1) && compared=$((compared + 1)) && continue
+    echo "FAILED: $(basename "$model") on $device: $said"
+    failures=$((failures + 1))
+  done
+done
+echo "$compared comparisons, $failures failures"
+[ $failures -eq 0 ] && [ $compared -gt "$count" ]
