@@ -160,9 +160,9 @@ void tn_arena_init_in(tn_arena *arena, const tn_allocator *a, void *room, uint64
   arena->head = block;
 }
 
-/* Room for `bytes` in the block, zeroed, or NULL. */
+/* Room for `bytes` in the block, zeroed, or NULL. alignment is a power of two: no division. */
 static void *block_take(struct tn_arena_block *block, uint64_t bytes, uint64_t alignment) {
-  uint64_t begin = tn_round_up(block->used, alignment);
+  uint64_t begin = (block->used + alignment - 1) & ~(alignment - 1);
   if (begin > block->size || block->size - begin < bytes) return NULL;
   block->used = begin + bytes;
   void *memory = (uint8_t *)block + begin;

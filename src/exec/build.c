@@ -314,8 +314,8 @@ static tn_status build(tn_frame *f, tn_setup *s, tn_diag *diag) {
   s->arena_need = arena_need(f, s->plan);
   tn_status status = build_cells(f, s->plan);
   if (!status) status = build_values(s);
-  if (!status) status = build_tasks(f, s);
   if (!status) status = build_outputs(f, s);
+  if (!status) status = build_tasks(f, s);
   if (!status) status = build_continuation(f, s);
   if (!status) status = build_beside(s);
   if (!status) status = place(f, s);

@@ -47,14 +47,14 @@ typedef struct tn_mapped_range {
 } tn_mapped_range;
 
 typedef struct tn_value {
-  const char *name;      /* "" if unnamed */
-  const tn_tensor *type; /* never changes, see tn_graph_set_type(); data: of a constant */
-  tn_const *constant;    /* NULL: not a constant */
-  bool known; /* the type is fully known: constant, inferred, or a graph input with concrete dims */
+  const char *name;       /* "" if unnamed */
+  const tn_tensor *type;  /* never changes, see tn_graph_set_type(); data: of a constant */
+  tn_const *constant;     /* NULL: not a constant */
   const char **dim_names; /* TN_MAX_RANK of them; NULL: none has a name */
   int32_t producer;       /* node, or -1 */
   uint32_t flags;         /* TN_VALUE_INPUT, TN_VALUE_OUTPUT, TN_VALUE_CONST */
   uint32_t half; /* f16, bf16: what the model has it in, though it is f32 now (promote_halves.c) */
+  bool known; /* the type is fully known: constant, inferred, or a graph input with concrete dims */
   TN_VEC(int32_t) users; /* nodes that read it, once per reading place; in the arena */
 } tn_value;
 

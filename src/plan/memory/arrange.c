@@ -12,6 +12,7 @@ static tn_status open(tn_arrangement *r) {
   r->time = ids(r, r->n_nodes);
   r->leader = ids(r, r->n_nodes);
   r->next = ids(r, r->n_nodes);
+  r->tail = tn_arena_alloc(&r->arena, ((uint64_t)r->n_nodes + 1) * sizeof *r->tail);
   r->scratch = ids(r, r->n_nodes);
   r->worker_scratch = ids(r, r->n_nodes);
   r->place = ids(r, r->n_nodes);
@@ -20,13 +21,14 @@ static tn_status open(tn_arrangement *r) {
   r->root = ids(r, r->n_values);
   r->first = ids(r, r->n_values);
   r->last = ids(r, r->n_values);
+  r->last_reads = ids(r, r->n_values);
   r->buffer = ids(r, r->n_values);
   r->inside = tn_arena_alloc(&r->arena, ((uint64_t)r->n_values + 1) * sizeof *r->inside);
   r->plan->slots =
       tn_arena_alloc(&r->plan->arena, ((uint64_t)r->n_values + 1) * sizeof *r->plan->slots);
-  bool ok = r->place && r->until && r->on && r->time && r->leader && r->next && r->scratch &&
-            r->worker_scratch && r->root && r->first && r->last && r->buffer && r->inside &&
-            r->plan->slots;
+  bool ok = r->place && r->until && r->on && r->time && r->leader && r->next && r->tail &&
+            r->scratch && r->worker_scratch && r->root && r->first && r->last && r->last_reads &&
+            r->buffer && r->inside && r->plan->slots;
   return ok ? TN_OK : TN_ERR_MEMORY;
 }
 

@@ -35,6 +35,11 @@ typedef struct tn_want { /* a step that needs a packed weights */
   tn_status status;
 } tn_want;
 
+typedef struct tn_step_tail { /* of a step that is being put together */
+  int32_t node;               /* its last: the leader, or the latest follower */
+  int32_t n_followers;
+} tn_step_tail;
+
 typedef struct tn_arrangement {
   const tn_planner *p;
   tn_graph *g;
@@ -46,13 +51,15 @@ typedef struct tn_arrangement {
   int32_t *time;   /* -1: does not run */
   int32_t *leader; /* the node whose step it runs in: itself, or the one it follows; -1: no step */
   int32_t *next;   /* next follower of the same leader, -1: last */
-  uint32_t *place; /* the device whose step it is; 0: the CPU's */
-  int32_t *until;  /* of an island beside which others run: the time at which it has ended; 0 */
+  tn_step_tail *tail; /* at leaders */
+  uint32_t *place;    /* the device whose step it is; 0: the CPU's */
+  int32_t *until;     /* of an island beside which others run: the time at which it has ended; 0 */
   /* per value */
   int32_t *root;         /* the value whose memory this one lies in; itself if it has its own */
   uint64_t *inside;      /* bytes from the root's start */
   uint32_t *on;          /* the device that it lies on */
   int32_t *first, *last; /* of the alias set, at its root */
+  int32_t *last_reads;   /* how often it is read at time last, by steps that begin then */
   int32_t *buffer;       /* of the root: index into live ranges; -1: none */
   int32_t end;           /* a time after all nodes: outputs live until then */
   TN_VEC(tn_live_range) live_ranges;

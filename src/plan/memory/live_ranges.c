@@ -7,10 +7,12 @@
 
 /* ---- live ranges of alias sets ---- */
 
-static void extend(tn_arrangement *r, int32_t value, int32_t time) {
+/* n_reads: how often it is read then. */
+static void extend(tn_arrangement *r, int32_t value, int32_t time, int32_t n_reads) {
   int32_t root = r->root[value];
   if (time < r->first[root]) r->first[root] = time;
-  if (time > r->last[root]) r->last[root] = time;
+  if (time > r->last[root]) r->last[root] = time, r->last_reads[root] = 0;
+  if (time == r->last[root]) r->last_reads[root] += n_reads;
 }
 
 /* When what the node reads and writes is let go of. */
@@ -29,32 +31,22 @@ static void find_live_ranges(tn_arrangement *r) {
     const tn_node *n = &tn_graph_node(r->g, id)->node;
     if (r->leader[id] < 0) continue;
     for (uint32_t j = 0; j < n->n_outputs; j++)
-      if (n->outputs[j] >= 0) extend(r, n->outputs[j], r->time[id]);
+      if (n->outputs[j] >= 0) extend(r, n->outputs[j], r->time[id], 0);
     for (uint32_t j = 0; j < n->n_inputs; j++)
-      if (n->inputs[j] >= 0) extend(r, n->inputs[j], end_of(r, id));
+      if (n->inputs[j] >= 0) extend(r, n->inputs[j], end_of(r, id), r->until[id] ? 0 : 1);
   }
-  for (int64_t k = 0; k < r->g->outputs.n; k++) extend(r, r->g->outputs.data[k], r->end);
+  for (int64_t k = 0; k < r->g->outputs.n; k++) extend(r, r->g->outputs.data[k], r->end, 0);
 }
 
 /* ---- in place ---- */
-
-/* How often the whole step (its leader and all followers) reads the alias set of `root`. */
-static int32_t reads_in_step(const tn_arrangement *r, int32_t leader, int32_t root) {
-  int32_t reads = 0;
-  for (int32_t id = leader; id >= 0; id = r->next[id]) {
-    const tn_node *n = &tn_graph_node(r->g, id)->node;
-    for (uint32_t k = 0; k < n->n_inputs; k++)
-      reads += n->inputs[k] >= 0 && r->root[n->inputs[k]] == root;
-  }
-  return reads;
-}
 
 static uint64_t bytes_of(const tn_arrangement *r, int32_t value) {
   return (uint64_t)tn_max_i64(tn_storage_bytes(tn_graph_val(r->g, value)->type), 0);
 }
 
 /* The alias set that output `out` may be written over; -1: none. It must lie in the arena, end with
- * this step, be read by nobody else in it, and have just the bytes of the output. */
+ * this step, be read by nobody else in it (leader and followers), and have just the bytes of the
+ * output. */
 static int32_t overwritten(const tn_arrangement *r, int32_t id, int32_t in, int32_t out) {
   if (in < 0 || out < 0 || r->root[out] != out || r->plan->slots[out].place != TN_PLACE_ARENA)
     return -1;
@@ -64,7 +56,7 @@ static int32_t overwritten(const tn_arrangement *r, int32_t id, int32_t in, int3
   if (r->plan->slots[root].place != TN_PLACE_ARENA || bytes_of(r, in) != bytes_of(r, root))
     return -1;
   if (r->last[root] != r->time[id] || r->first[out] != r->time[id]) return -1;
-  return reads_in_step(r, r->leader[id], root) == 1 ? root : -1;
+  return r->last_reads[root] == 1 ? root : -1;
 }
 
 static tn_status give_buffer(tn_arrangement *r, int32_t root) {

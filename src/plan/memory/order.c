@@ -10,18 +10,18 @@ static int32_t ready(const tn_arrangement *r, int32_t value) {
   return producer < 0 ? -1 : r->time[producer];
 }
 
-static int32_t last_of(const tn_arrangement *r, int32_t leader) {
-  while (r->next[leader] >= 0) leader = r->next[leader];
-  return leader;
-}
-
 /* As many followers as a step gets: each new one is compared with all before it. */
 enum { MAX_FOLLOWERS = 64 };
 
 static bool is_full(const tn_arrangement *r, int32_t leader) {
-  int32_t n = 0;
-  while ((leader = r->next[leader]) >= 0) n++;
-  return n >= MAX_FOLLOWERS;
+  return r->tail[leader].n_followers >= MAX_FOLLOWERS;
+}
+
+static void follow(tn_arrangement *r, int32_t leader, int32_t id) {
+  r->next[r->tail[leader].node] = id;
+  r->tail[leader].node = id;
+  r->tail[leader].n_followers++;
+  r->leader[id] = leader;
 }
 
 static bool is_serial(const tn_gnode *n) {
@@ -53,7 +53,7 @@ static bool is_handed_on(const tn_arrangement *r, const tn_gnode *follower, int3
   const tn_value *v = tn_graph_val(r->g, value);
   const tn_tensor *out = tn_graph_val(r->g, follower->node.outputs[0])->type;
   int32_t producer = v->producer;
-  if (producer < 0 || producer != last_of(r, leader) ||
+  if (producer < 0 || producer != r->tail[leader].node ||
       tn_graph_node(r->g, producer)->node.outputs[0] != value)
     return false;
   if (v->users.n != 1 || v->flags & TN_VALUE_OUTPUT ||
@@ -98,8 +98,11 @@ static int32_t time_of_view(const tn_arrangement *r, const tn_gnode *n) {
 }
 
 void tn_arrange_order(tn_arrangement *r) {
-  bool follow = !(r->p->model_flags & TN_MODEL_NO_OPTIMIZE);
-  for (int32_t k = 0; k < r->n_nodes; k++) r->next[k] = -1;
+  bool may_follow = !(r->p->model_flags & TN_MODEL_NO_OPTIMIZE);
+  for (int32_t k = 0; k < r->n_nodes; k++) {
+    r->next[k] = -1;
+    r->tail[k] = (tn_step_tail){.node = k};
+  }
   for (int64_t k = 0; k < r->g->order.n; k++) {
     int32_t id = r->g->order.data[k];
     const tn_gnode *n = tn_graph_node(r->g, id);
@@ -107,11 +110,9 @@ void tn_arrange_order(tn_arrangement *r) {
       r->time[id] = time_of_view(r, n);
       continue;
     }
-    int32_t leader = follow ? leader_for(r, n) : -1;
+    int32_t leader = may_follow ? leader_for(r, n) : -1;
     r->time[id] = leader < 0 ? (int32_t)k : r->time[leader];
-    if (leader < 0) continue;
-    r->next[last_of(r, leader)] = id;
-    r->leader[id] = leader;
+    if (leader >= 0) follow(r, leader, id);
   }
   r->end = (int32_t)r->g->order.n;
 }
