@@ -36,6 +36,7 @@ const gen_word gen_op_flag_words[] = {WORD("impure", TN_OP_IMPURE),
                                       WORD("lower_always", TN_OP_LOWER_ALWAYS),
                                       WORD("types_only", TN_OP_TYPES_ONLY),
                                       WORD("fold_late", TN_OP_FOLD_LATE),
+                                      WORD("open_attrs", TN_OP_OPEN_ATTRS),
                                       {NULL, 0, NULL}};
 
 const gen_word gen_kernel_flag_words[] = {

@@ -27,6 +27,13 @@ static int32_t number(const detector *d, double v) { return tn_low_number(&d->t,
 static int32_t whole(const detector *d, int64_t v) {
   return tn_low_number(&d->t, TN_I64, (double)v);
 }
+/* Input k in f32; the reader has put the scales and zero points of quantised ones on the node. */
+static int32_t real(const detector *d, uint32_t k) {
+  const uint32_t dtype = tn_low_type(&d->t, k)->dtype;
+  const int32_t x = tn_low_in(&d->t, k);
+  if (dtype == TN_F32) return x;
+  return tn_low_dequantize(&d->t, x, dtype, d->a->scales.data[k], d->a->zeros.data[k]);
+}
 static int32_t axis_op(const detector *d, const char *op, const int32_t *in, uint32_t n,
                        int64_t axis) {
   const tn_attr a = tn_attr_int("axis", axis);
@@ -60,8 +67,8 @@ static void decode(const detector *d, int32_t codes, int32_t anchors, int64_t k,
 
 static int32_t decoded(const detector *d) {
   const int64_t shape[] = {d->n, 4};
-  const int32_t codes = tn_low_reshape(&d->t, tn_low_in(&d->t, 0), 2, shape),
-                anchors = tn_low_in(&d->t, 2);
+  const int32_t codes = tn_low_reshape(&d->t, real(d, 0), 2, shape),
+                anchors = real(d, 2);
   int32_t y[2], x[2];
   decode(d, codes, anchors, 0, d->a->y_scale, d->a->h_scale, y);
   decode(d, codes, anchors, 1, d->a->x_scale, d->a->w_scale, x);
@@ -122,8 +129,12 @@ static int32_t filled(const detector *d, int32_t x, int32_t rank, int64_t width)
 
 static tn_status check(const detector *d) {
   const tn_tensor *codes = tn_low_type(&d->t, 0), *scores = tn_low_type(&d->t, 1);
-  if (codes->dtype != TN_F32 || scores->dtype != TN_F32)
-    return tn_low_unsupported(&d->t, "quantised boxes");
+  for (int64_t k = 0; k < 3; k++) {
+    const tn_tensor *x = tn_low_type(&d->t, (uint32_t)k);
+    const bool has_scale = k < d->a->scales.size && k < d->a->zeros.size;
+    if (x->dtype != TN_F32 && !(has_scale && (x->dtype == TN_U8 || x->dtype == TN_I8)))
+      return tn_low_unsupported(&d->t, "boxes that are neither f32 nor 8 bits with a scale");
+  }
   if (codes->rank != 3 || scores->rank != 3 || codes->shape[0] != 1 || codes->shape[2] != 4 ||
       scores->shape[1] != codes->shape[1])
     return tn_low_unsupported(&d->t, "boxes that are not [1, n, 4] with scores [1, n, classes]");
@@ -142,7 +153,7 @@ tn_status detections_lower(const tn_call *call, tn_graph *graph, int32_t node) {
   d.classes = d.a->num_classes;
   const int64_t all = tn_low_type(&d.t, 1)->shape[2], shape[] = {d.n, d.classes}, one = 1;
   d.boxes = decoded(&d); /* the background is class 0 of scores, if they have one */
-  d.scores = tn_low_reshape(&d.t, slice(&d, tn_low_in(&d.t, 1), all - d.classes, all, 2), 2, shape);
+  d.scores = tn_low_reshape(&d.t, slice(&d, real(&d, 1), all - d.classes, all, 2), 2, shape);
   const picked p = d.a->use_regular_nms ? pick_by_class(&d) : pick_of_all(&d);
   const int32_t k = tn_low_cast(&d.t, tn_low_1(&d.t, "Shape", p.box), TN_F32);
   const int32_t out[] = {filled(&d, gather(&d, d.boxes, p.box, 0), 2, 4),
