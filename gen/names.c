@@ -30,14 +30,11 @@ const gen_word gen_isa_words[] = {WORD("sse41", TN_ISA_SSE41),
                                   {NULL, 0, NULL}};
 
 /* TN_OP_SAME_AS_INPUT and TN_OP_BROADCAST are said by `infer`. */
-const gen_word gen_op_flag_words[] = {WORD("impure", TN_OP_IMPURE),
-                                      WORD("elementwise", TN_OP_ELEMENTWISE),
-                                      WORD("lower_early", TN_OP_LOWER_EARLY),
-                                      WORD("lower_always", TN_OP_LOWER_ALWAYS),
-                                      WORD("types_only", TN_OP_TYPES_ONLY),
-                                      WORD("fold_late", TN_OP_FOLD_LATE),
-                                      WORD("open_attrs", TN_OP_OPEN_ATTRS),
-                                      {NULL, 0, NULL}};
+const gen_word gen_op_flag_words[] = {
+    WORD("impure", TN_OP_IMPURE),           WORD("elementwise", TN_OP_ELEMENTWISE),
+    WORD("lower_early", TN_OP_LOWER_EARLY), WORD("lower_always", TN_OP_LOWER_ALWAYS),
+    WORD("types_only", TN_OP_TYPES_ONLY),   WORD("fold_late", TN_OP_FOLD_LATE),
+    WORD("open_attrs", TN_OP_OPEN_ATTRS),   {NULL, 0, NULL}};
 
 const gen_word gen_kernel_flag_words[] = {
     WORD("epilogue", TN_KERNEL_EPILOGUE), WORD("serial", TN_KERNEL_SERIAL), {NULL, 0, NULL}};

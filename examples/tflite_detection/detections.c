@@ -67,8 +67,7 @@ static void decode(const detector *d, int32_t codes, int32_t anchors, int64_t k,
 
 static int32_t decoded(const detector *d) {
   const int64_t shape[] = {d->n, 4};
-  const int32_t codes = tn_low_reshape(&d->t, real(d, 0), 2, shape),
-                anchors = real(d, 2);
+  const int32_t codes = tn_low_reshape(&d->t, real(d, 0), 2, shape), anchors = real(d, 2);
   int32_t y[2], x[2];
   decode(d, codes, anchors, 0, d->a->y_scale, d->a->h_scale, y);
   decode(d, codes, anchors, 1, d->a->x_scale, d->a->w_scale, x);

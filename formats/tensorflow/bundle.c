@@ -8,8 +8,8 @@
 
 enum { FOOTER = 48, TRAILER = 5 };
 
-static tn_status damaged(tf_reader *r, const uint8_t *at, const char *what) {
-  return tn_proto_fail(&r->index, TN_ERR_INVALID, (uint64_t)(at - r->index.data), "%s", what);
+static tn_status damaged(const tn_proto_file *f, const uint8_t *at, const char *what) {
+  return tn_proto_fail(f, TN_ERR_INVALID, (uint64_t)(at - f->data), "%s", what);
 }
 
 /* ---- blocks ---- */
@@ -32,26 +32,63 @@ static bool take_handle(tn_proto_span *s, uint64_t *offset, uint64_t *size) {
   return tn_proto_varint(s, offset) && tn_proto_varint(s, size);
 }
 
-/* The entries of the block that a handle names, without its restart points. */
-static tn_status open_block(tf_reader *r, tn_proto_span *handle, tn_proto_span *out) {
+/* Entries of a block that are left, and what messages about them count bytes of: the index, or what
+ * a compressed block of it has become. */
+typedef struct block {
+  const tn_proto_file *file;
+  tn_proto_span rest;
+} block;
+
+static tn_status unpack(tf_reader *r, tn_proto_span packed, block *out) {
+  char path[64];
+  tn_proto_file *f = tn_arena_alloc(&r->arena, sizeof *f);
+  snprintf(path, sizeof path, "%s, unpacked from byte %llu on", r->index.path,
+           (unsigned long long)(packed.p - r->index.data));
+  if (!f) return tf_no_memory(r);
+  *f = r->index;
+  f->path = tn_arena_strn(&r->arena, path, (int64_t)strlen(path));
+  const tn_status s = tf_snappy_unpack(&r->arena, packed, &out->rest);
+  if (!f->path || s == TN_ERR_MEMORY) return tf_no_memory(r);
+  if (s) return damaged(&r->index, packed.p, "a block's compressed bytes (Snappy) are damaged");
+  f->data = out->rest.p;
+  f->size = (uint64_t)(out->rest.end - out->rest.p);
+  out->file = f;
+  return TN_OK;
+}
+
+/* Takes the restart points, and their number, off the end. */
+static tn_status drop_restarts(block *b) {
+  const uint64_t size = (uint64_t)(b->rest.end - b->rest.p);
+  if (size < 4) return damaged(b->file, b->rest.p, "a block is too short");
+  const uint64_t restarts = u32(b->rest.end - 4);
+  if (restarts > (size - 4) / 4)
+    return damaged(b->file, b->rest.p, "a block has too many restart points");
+  b->rest.end -= 4 + 4 * restarts;
+  return TN_OK;
+}
+
+/* The entries of the block that a handle, which stands in `in`, names. */
+static tn_status open_block(tf_reader *r, const tn_proto_file *in, tn_proto_span *handle,
+                            block *out) {
   const tn_proto_file *f = &r->index;
   uint64_t offset, size;
   const uint8_t *at = handle->p;
   if (!take_handle(handle, &offset, &size) || offset > f->size || f->size - offset < TRAILER ||
-      size > f->size - offset - TRAILER || size < 4)
-    return damaged(r, at, "a block of the index lies outside of it");
+      size > f->size - offset - TRAILER)
+    return damaged(in, at, "a block of the index lies outside of it");
+  if (size > f->size - r->block_bytes)
+    return damaged(in, at, "blocks of the index are listed more than once");
+  r->block_bytes += size;
   const uint8_t *data = f->data + offset;
-  if (data[size])
+  if (data[size] > 1)
     return tn_proto_fail(f, TN_ERR_UNSUPPORTED, offset + size,
-                         "not supported: blocks that are compressed (%s)",
-                         data[size] == 1 ? "Snappy" : "unknown");
+                         "not supported: blocks compressed by method %u", data[size]);
   const uint32_t rotated = u32(data + size + 1) - UINT32_C(0xa282ead8),
                  stored = rotated >> 17 | rotated << 15;
-  if (crc32c(data, size + 1) != stored) return damaged(r, data, "the sum of a block is wrong");
-  const uint64_t restarts = u32(data + size - 4);
-  if (restarts > (size - 4) / 4) return damaged(r, data, "a block has too many restart points");
-  *out = (tn_proto_span){data, data + size - 4 - 4 * restarts};
-  return TN_OK;
+  if (crc32c(data, size + 1) != stored) return damaged(f, data, "the sum of a block is wrong");
+  *out = (block){f, {data, data + size}};
+  const tn_status s = data[size] ? unpack(r, out->rest, out) : TN_OK;
+  return s ? s : drop_restarts(out);
 }
 
 typedef struct entry {
@@ -63,17 +100,18 @@ typedef struct entry {
 enum { MAX_KEY = 4096 };
 
 /* The next entry: its key begins as the last one does. */
-static tn_status next_entry(tf_reader *r, tn_proto_span *rest, entry *e) {
+static tn_status next_entry(block *b, entry *e) {
   uint64_t shared, more, bytes;
+  tn_proto_span *rest = &b->rest;
   const uint8_t *at = rest->p;
   if (!tn_proto_varint(rest, &shared) || !tn_proto_varint(rest, &more) ||
       !tn_proto_varint(rest, &bytes) || shared > e->size || more > MAX_KEY - 1 - shared)
-    return damaged(r, at, "an entry of the index is damaged");
+    return damaged(b->file, at, "an entry of the index is damaged");
   const uint64_t left = (uint64_t)(rest->end - rest->p);
-  if (more > left || bytes > left - more) return damaged(r, at, "an entry leaves its block");
+  if (more > left || bytes > left - more) return damaged(b->file, at, "an entry leaves its block");
   if (shared < e->size && more && e->size && shared + 1 <= e->size &&
       (uint8_t)e->key[shared] > rest->p[0])
-    return damaged(r, at, "the keys of the index are not in order");
+    return damaged(b->file, at, "the keys of the index are not in order");
   memcpy(e->key + shared, rest->p, (size_t)more);
   e->size = shared + more;
   e->key[e->size] = 0;
@@ -82,22 +120,22 @@ static tn_status next_entry(tf_reader *r, tn_proto_span *rest, entry *e) {
   return TN_OK;
 }
 
-static tn_status note(tf_reader *r, const entry *e) {
+static tn_status note(tf_reader *r, const tn_proto_file *file, const entry *e) {
   const char *key = tn_arena_strn(&r->arena, e->key, (int64_t)e->size);
   if (!key) return tf_no_memory(r);
   if (tn_map_set(&r->saved, key, r->saved_list.n)) return tf_no_memory(r);
-  const tf_saved saved = {key, e->value};
+  const tf_saved saved = {key, e->value, file};
   return tn_vec_push(&r->allocator, &r->saved_list, saved) ? tf_no_memory(r) : TN_OK;
 }
 
-static tn_status read_block(tf_reader *r, tn_proto_span *handle) {
+static tn_status read_block(tf_reader *r, const tn_proto_file *in, tn_proto_span *handle) {
   char key[MAX_KEY] = {0};
   entry e = {.key = key};
-  tn_proto_span rest;
-  tn_status s = open_block(r, handle, &rest);
-  while (!s && rest.p < rest.end) {
-    s = next_entry(r, &rest, &e);
-    if (!s) s = note(r, &e);
+  block b;
+  tn_status s = open_block(r, in, handle, &b);
+  while (!s && b.rest.p < b.rest.end) {
+    s = next_entry(&b, &e);
+    if (!s) s = note(r, b.file, &e);
   }
   return s;
 }
@@ -105,9 +143,10 @@ static tn_status read_block(tf_reader *r, tn_proto_span *handle) {
 static tn_status read_header(tf_reader *r) {
   const int64_t at = tn_map_get(&r->saved, "", -1);
   tn_proto_message header;
-  if (at < 0) return damaged(r, r->index.data, "the index has no header");
-  const tn_status s = tn_proto_read_span(&r->index, r->saved_list.data[at].bytes,
-                                         &tensorflow_bundle_header_type, &header);
+  if (at < 0) return damaged(&r->index, r->index.data, "the index has no header");
+  const tf_saved *saved = &r->saved_list.data[at];
+  const tn_status s =
+      tn_proto_read_span(saved->file, saved->bytes, &tensorflow_bundle_header_type, &header);
   if (s) return s;
   const int64_t shards = tn_proto_int(&header, "num_shards", 0);
   if (tn_proto_int(&header, "endianness", 0))
@@ -135,18 +174,17 @@ tn_status tf_bundle_open(tf_reader *r) {
   static const uint8_t magic[] = {0x57, 0xfb, 0x80, 0x8b, 0x24, 0x75, 0x47, 0xdb};
   if (f->size < FOOTER || memcmp(f->data + f->size - 8, magic, 8))
     return tn_proto_fail(f, TN_ERR_INVALID, 0, "this is no index of a checkpoint");
-  tn_proto_span footer = {f->data + f->size - FOOTER, f->data + f->size - 8}, rest;
+  tn_proto_span footer = {f->data + f->size - FOOTER, f->data + f->size - 8};
+  block b;
   uint64_t offset, size;
   char key[MAX_KEY] = {0};
   entry e = {.key = key};
-  if (!take_handle(&footer, &offset, &size)) return damaged(r, footer.p, "its end is damaged");
-  tn_status s = open_block(r, &footer, &rest);
-  while (!s && rest.p < rest.end) {
-    s = next_entry(r, &rest, &e);
+  if (!take_handle(&footer, &offset, &size)) return damaged(f, footer.p, "its end is damaged");
+  tn_status s = open_block(r, f, &footer, &b);
+  while (!s && b.rest.p < b.rest.end) {
+    s = next_entry(&b, &e);
     tn_proto_span handle = e.value;
-    if (!s) s = read_block(r, &handle);
-    if (!s && r->saved_list.n > (int64_t)f->size)
-      s = damaged(r, e.value.p, "blocks of the index are listed more than once");
+    if (!s) s = read_block(r, b.file, &handle);
   }
   return s ? s : read_header(r);
 }
@@ -211,8 +249,8 @@ tn_status tf_bundle_get(tf_reader *r, const char *key, const tf_node *n, tn_tens
   tn_proto_message m;
   if (at < 0)
     return tf_node_fail(r, n, TN_ERR_NOT_FOUND, "'%.120s' is not in %s", key, r->index.path);
-  tn_status s = tn_proto_read_span(&r->index, r->saved_list.data[at].bytes,
-                                   &tensorflow_bundle_entry_type, &m);
+  const tf_saved *saved = &r->saved_list.data[at];
+  tn_status s = tn_proto_read_span(saved->file, saved->bytes, &tensorflow_bundle_entry_type, &m);
   if (s) return s;
   if (tn_proto_count(&m, "slices"))
     return tf_node_fail(r, n, TN_ERR_UNSUPPORTED, "not supported: '%.120s' is kept in parts", key);

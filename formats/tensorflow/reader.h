@@ -76,7 +76,8 @@ typedef struct tf_variable {
 /* An entry of a checkpoint. */
 typedef struct tf_saved {
   const char *key;
-  tn_proto_span bytes; /* BundleEntryProto */
+  tn_proto_span bytes;       /* BundleEntryProto */
+  const tn_proto_file *file; /* that they stand in */
 } tf_saved;
 
 typedef struct tf_reader {
@@ -101,6 +102,7 @@ typedef struct tf_reader {
   tn_proto_file index; /* variables.index */
   tn_map saved;        /* by key */
   TN_VEC(tf_saved) saved_list;
+  uint64_t block_bytes; /* of blocks of the index that were read */
   int32_t n_shards;
   int64_t producer; /* version that wrote the graph */
   int64_t n_built, limit;
@@ -244,6 +246,9 @@ tn_status tf_table_size(tf_env *e, int32_t node);
 
 /* assigned.c: which variables the signatures of the file assign. */
 tn_status tf_assigned_open(tf_reader *r);
+
+/* snappy.c: what was compressed, in the arena. TN_ERR_INVALID: it is damaged. */
+tn_status tf_snappy_unpack(tn_arena *arena, tn_proto_span packed, tn_proto_span *out);
 
 tn_status tf_bundle_open(tf_reader *r);
 tn_status tf_bundle_get(tf_reader *r, const char *key, const tf_node *n, tn_tensor *out);
