@@ -127,6 +127,28 @@ static tn_status add_quantisation(node_reader *n) {
   return status ? status : tflite_status(r);
 }
 
+/* The scales of blocks of weights as one input more, behind a bias that may be left out. */
+static tn_status add_blocks(node_reader *n, tflite_node *made) {
+  tflite_reader *r = n->s->r;
+  for (uint64_t k = 0; k < n->inputs.n; k++) {
+    const tflite_tensor *t = tensor_of(n, k);
+    if (!t || !t->block) continue;
+    if (strcmp(n->code->name, "FULLY_CONNECTED") || k != 1 || n->inputs.n > 3)
+      return tflite_fail(r, TN_ERR_UNSUPPORTED, n->op->at,
+                         "not supported: input %llu has a scale for each block",
+                         (unsigned long long)k);
+    int32_t *inputs = tn_arena_alloc(&r->arena, 4 * sizeof *inputs);
+    if (!inputs) return tflite_no_memory(r);
+    for (uint64_t i = 0; i < 3; i++) inputs[i] = i < n->inputs.n ? n->ids[i] : TN_NO_ID;
+    made->inputs = inputs;
+    made->n_inputs = 4;
+    n->attrs.attrs[n->attrs.n++] = (tn_attr){
+        .head = TN_HEAD(tn_attr), .name = "block_size", .kind = TN_ATTR_INT, .i = t->block};
+    return tflite_value(n->s, t->block_scales, true, &inputs[3]);
+  }
+  return TN_OK;
+}
+
 /* ---- the node ---- */
 
 static tn_status add_made(const tflite_node *n, const tn_node *made) {
@@ -242,10 +264,12 @@ static tn_status add_node(node_reader *n) {
     const tn_status status = add_states(n, &made);
     if (status) return status;
   }
+  const tn_status status = add_blocks(n, &made);
+  if (status) return status;
   for (uint32_t k = 0; k < n->attrs.n; k++) attrs[k] = &n->attrs.attrs[k];
   if (!row) return add_own(&made, n->code->name, attrs);
-  return tflite_node_add(&made, direct ? "" : "tflite", direct ? row->to : n->code->name, n->ids,
-                         n->inputs.n, attrs, n->attrs.n);
+  return tflite_node_add(&made, direct ? "" : "tflite", direct ? row->to : n->code->name, made.inputs,
+                         made.n_inputs, attrs, n->attrs.n);
 }
 
 /* A custom operator's version beyond the first is an attribute, unless an option has the name. */

@@ -16,6 +16,7 @@ TYPE(tensor, "Tensor", "shape", "type", "buffer", "name", "quantization", "is_va
 TYPE(buffer, "Buffer", "data", "offset", "size");
 TYPE(quantization, "QuantizationParameters", "min", "max", "scale", "zero_point", "details_type",
      "details", "quantized_dimension");
+TYPE(blockwise, "BlockwiseQuantization", "scales", "zero_points", "block_size", "block_shape");
 TYPE(operator, "Operator", "opcode_index", "inputs", "outputs", "builtin_options_type",
      "builtin_options", "custom_options", "custom_options_format", "mutating_variable_inputs",
      "intermediates", "large_custom_options_offset", "large_custom_options_size",

@@ -39,6 +39,8 @@ enum {
   QUANT_DETAILS,
   QUANT_DIM
 };
+enum { QUANT_BLOCKWISE = 2 }; /* a type of details */
+enum { BLOCKWISE_SCALES, BLOCKWISE_ZEROS, BLOCKWISE_SIZE, BLOCKWISE_SHAPE };
 enum {
   OPERATOR_CODE,
   OPERATOR_INPUTS,
@@ -59,7 +61,8 @@ enum { SIGNATURE_INPUTS, SIGNATURE_OUTPUTS, SIGNATURE_KEY, SIGNATURE_TAG, SIGNAT
 enum { MAP_NAME, MAP_TENSOR };
 
 extern const tn_flat_type tflite_model_type, tflite_code_type, tflite_subgraph_type,
-    tflite_tensor_type, tflite_buffer_type, tflite_quantization_type, tflite_operator_type,
+    tflite_tensor_type, tflite_buffer_type, tflite_quantization_type, tflite_blockwise_type,
+    tflite_operator_type,
     tflite_options_type, tflite_metadata_type, tflite_signature_type, tflite_tensor_map_type;
 
 #endif

@@ -62,6 +62,22 @@ static tn_status check_zeros(const tflite_reader *r, const tflite_tensor *t) {
   return TN_OK;
 }
 
+/* Scales for blocks along the last dim, which stand in another tensor. */
+static tn_status read_blockwise(tflite_reader *r, const tn_flat_table *q, tflite_tensor *out) {
+  if (tn_flat_uint(q, QUANT_DETAILS_TYPE, 1, 0) != QUANT_BLOCKWISE) return TN_OK;
+  const tn_flat_table t = tn_flat_sub(q, QUANT_DETAILS, &tflite_blockwise_type);
+  const tn_flat_vector shape = tn_flat_vec(&t, BLOCKWISE_SHAPE, 4);
+  out->block = tn_flat_int(&t, BLOCKWISE_SIZE, 4, 0);
+  out->block_scales = tn_flat_int(&t, BLOCKWISE_SCALES, 4, 0);
+  if (out->block < 1)
+    return tflite_fail(r, TN_ERR_INVALID, t.at, "has blocks of %lld elements",
+                       (long long)out->block);
+  if (tn_flat_int(&t, BLOCKWISE_ZEROS, 4, -1) >= 0 || shape.n)
+    return tflite_fail(r, TN_ERR_UNSUPPORTED, t.at,
+                       "not supported: blocks that have zero points or several dims");
+  return TN_OK;
+}
+
 static tn_status read_tensor(tflite_reader *r, const tn_flat_table *t, tflite_tensor *out) {
   const int64_t type = tn_flat_int(t, TENSOR_TYPE, 1, 0);
   *out = (tflite_tensor){.type = tn_tensor_make(TN_NONE, 0, NULL, NULL), .at = t->at, .value = -1};
@@ -79,7 +95,8 @@ static tn_status read_tensor(tflite_reader *r, const tn_flat_table *t, tflite_te
   if (out->zero.n > 1 && out->zero.n != out->scale.n)
     return tflite_fail(r, TN_ERR_INVALID, t->at, "has %llu scales and %llu zero points",
                        (unsigned long long)out->scale.n, (unsigned long long)out->zero.n);
-  const tn_status status = check_zeros(r, out);
+  tn_status status = check_zeros(r, out);
+  if (!status) status = read_blockwise(r, &q, out);
   if (status) return status;
   return out->name ? read_shape(r, t, &out->type) : tflite_no_memory(r);
 }

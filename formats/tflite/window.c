@@ -330,6 +330,22 @@ static int32_t dynamic_product(const tn_lowering *t, int64_t rows, int64_t units
   return dynamic_sums(t, &c, tn_low_emit(t, "Gemm", inputs, 2, &trans, 1), scale, 2, 1);
 }
 
+/* Weights of 4 or 8 bits in blocks of a row that share a scale. */
+static int32_t block_product(const tn_lowering *t, int64_t rows, int64_t depth) {
+  const int64_t shape[] = {rows, depth}, last = 1;
+  int32_t scale = TN_NO_ID;
+  const int32_t parts[] = {tn_low_in(t, 1), tn_low_cast(t, tn_low_in(t, 3), TN_F32)};
+  const tn_attr blocks[] = {tn_attr_int("axis", 1),
+                            tn_attr_int("block_size", tn_low_int(t, "block_size", 0))};
+  const int32_t inputs[] = {
+      tn_low_own_steps(t, tn_low_reshape(t, tn_low_in(t, 0), 2, shape), &last, 1, &scale),
+      tn_low_emit(t, "DequantizeLinear", parts, 2, blocks, 2)};
+  const tn_attr trans = tn_attr_int("transB", 1);
+  const int32_t y = tn_low_2(t, "Mul", tn_low_emit(t, "Gemm", inputs, 2, &trans, 1), scale);
+  const bool has_bias = tn_low_type(t, 2) != NULL;
+  return tfl_activation(t, has_bias ? tn_low_2(t, "Add", y, tn_low_in(t, 2)) : y, TN_F32);
+}
+
 static int32_t any_conv(const tn_lowering *t, const conv *c, int32_t x) {
   tn_attr attrs[WINDOW_ATTRS + 1];
   window_attrs(&c->w, attrs);
@@ -722,7 +738,11 @@ tn_status tflite_fully_connected(const tn_call *call, tn_graph *graph, int32_t n
                 rows = depth > 0 ? tn_elements(x) / depth : 0;
   const conv c = {.filter = 1};
   if (tn_low_int(&t, "weights_format", 0)) return tn_low_unsupported(&t, "shuffled weights");
-  const int32_t y = is_dynamic(&t, &c)     ? dynamic_product(&t, rows, units, depth)
+  const bool has_blocks = tn_low_int(&t, "block_size", 0) > 0;
+  if (has_blocks && x->dtype != TN_F32)
+    return tn_low_unsupported(&t, "weights with a scale for each block where x is not f32");
+  const int32_t y = has_blocks             ? block_product(&t, rows, depth)
+                    : is_dynamic(&t, &c)   ? dynamic_product(&t, rows, units, depth)
                     : tfl_is_quantised(&t) ? quantised_product(&t, rows, units, depth, true)
                                            : real_product(&t, rows, depth);
   const bool keeps = tn_low_int(&t, "keep_num_dims", 0) && x->rank > 0;
