@@ -268,8 +268,8 @@ static tn_status add_node(node_reader *n) {
   if (status) return status;
   for (uint32_t k = 0; k < n->attrs.n; k++) attrs[k] = &n->attrs.attrs[k];
   if (!row) return add_own(&made, n->code->name, attrs);
-  return tflite_node_add(&made, direct ? "" : "tflite", direct ? row->to : n->code->name, made.inputs,
-                         made.n_inputs, attrs, n->attrs.n);
+  return tflite_node_add(&made, direct ? "" : "tflite", direct ? row->to : n->code->name,
+                         made.inputs, made.n_inputs, attrs, n->attrs.n);
 }
 
 /* A custom operator's version beyond the first is an attribute, unless an option has the name. */

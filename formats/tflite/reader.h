@@ -39,7 +39,7 @@ typedef struct tflite_tensor {
   const char *name;
   tn_flat_vector scale, zero; /* n 0: it is not quantised */
   int64_t quant_dim;
-  int64_t block; /* elements of the last dim that share a scale; 0: it has no such blocks */
+  int64_t block;        /* elements of the last dim that share a scale; 0: it has no such blocks */
   int64_t block_scales; /* tensor of their scales, [..., blocks] */
   uint64_t at;
   int32_t value;

@@ -62,7 +62,7 @@ enum { MAP_NAME, MAP_TENSOR };
 
 extern const tn_flat_type tflite_model_type, tflite_code_type, tflite_subgraph_type,
     tflite_tensor_type, tflite_buffer_type, tflite_quantization_type, tflite_blockwise_type,
-    tflite_operator_type,
-    tflite_options_type, tflite_metadata_type, tflite_signature_type, tflite_tensor_map_type;
+    tflite_operator_type, tflite_options_type, tflite_metadata_type, tflite_signature_type,
+    tflite_tensor_map_type;
 
 #endif

@@ -380,6 +380,14 @@ static const ts_node *first_def(const ts_node *c) {
   return NULL;
 }
 
+/* Before anything that may be rolled back: they are made once, with what they hold. */
+static bool load_constant_objects(ts_reader *r) {
+  const torch_pickled *all = r->constant_values;
+  for (int64_t k = 0; all && k < all->n; k++)
+    if (all->items[k]->kind == PICKLED_OBJECT && !ts_constant_load(r, all->items[k])) return false;
+  return true;
+}
+
 tn_status ts_entries_read(ts_reader *r, ts_value *module) {
   const ts_source *source;
   const char *wanted = TN_HAS(r->source, entry) ? r->source->entry : NULL;
@@ -397,6 +405,6 @@ tn_status ts_entries_read(ts_reader *r, ts_value *module) {
   if (!s) s = r->api->set_opset(r->main.g, "torchvision", 1);
   if (!s) s = r->api->set_opset(r->main.g, "tenon", 1);
   if (s) return r->status ? r->status : ts_fail(r, s, "the graph takes no operator sets");
-  read_entry(r, def, source, module);
+  if (load_constant_objects(r)) read_entry(r, def, source, module);
   return r->status;
 }

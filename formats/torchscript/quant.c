@@ -484,6 +484,53 @@ static bool layer(ts_reader *r, const char *name, const ts_args *args, ts_value 
   return y.id >= 0 && (*out = quant_tensor(r, y, q));
 }
 
+/* ---- layers that make codes of what they get as they run ---- */
+
+static ts_ssa two(ts_reader *r, const char *op, ts_ssa a, ts_ssa b) {
+  const ts_ssa in[] = {a, b};
+  return r->status ? none : ts_op(r, op, in, 2);
+}
+
+static ts_ssa one(ts_reader *r, const char *op, ts_ssa x) {
+  return r->status ? none : ts_op(r, op, &x, 1);
+}
+
+/* x in steps of its own range, from 0 on to most codes, as PyTorch chooses them. */
+static ts_ssa in_own_steps(ts_reader *r, ts_ssa x, double most) {
+  static const double smallest = 6.1e-5; /* a scale below is taken for this one */
+  const ts_ssa zero = scale_const(r, 0), last = scale_const(r, most);
+  if (r->status) return none;
+  const ts_ssa lo = two(r, "Min", ts_op_int(r, "ReduceMin", &x, 1, "keepdims", 0), zero),
+               hi = two(r, "Max", ts_op_int(r, "ReduceMax", &x, 1, "keepdims", 0), zero),
+               exact =
+                   two(r, "Max", two(r, "Div", two(r, "Sub", hi, lo), last), scale_const(r, 1e-37)),
+               scale = two(r, "Max", exact, scale_const(r, smallest));
+  const ts_ssa middle = one(r, "Round", two(r, "Div", one(r, "Neg", lo), exact));
+  const ts_ssa steps = one(r, "Round", two(r, "Mul", x, one(r, "Reciprocal", scale)));
+  const ts_ssa from = two(r, "Max", steps, one(r, "Neg", middle));
+  return two(r, "Mul", two(r, "Min", from, two(r, "Sub", last, middle)), scale);
+}
+
+static bool linear_dynamic(ts_reader *r, const char *name, const ts_args *args, ts_value **out) {
+  packed p;
+  factors f;
+  if (args->n < 2 || args->v[0]->kind != TS_V_TENSOR || !read_packed(r, args->v[1], &p))
+    return false;
+  const ts_value *reduced = ts_arg(args, 2, "reduce_range");
+  if (p.n_spatial || p.weight->tensor->rank != 2) return bad_packed(r);
+  if (!read_factors(r, &p, 1, 1, &f)) return false;
+  const tn_tensor scales = tn_tensor_make(TN_F32, 1, &f.n, f.sums);
+  const ts_ssa codes[] = {weight_of(r, &p, 2), ts_const(r, &scales)};
+  if (r->status) return false;
+  const ts_ssa w = ts_op_int(r, "DequantizeLinear", codes, 2, "axis", 0);
+  const ts_ssa x =
+      in_own_steps(r, ts_read_tensor(r, args->v[0]), reduced && reduced->i ? 127 : 255);
+  ts_ssa y = two(r, "MatMul", x, one(r, "Transpose", w));
+  if (p.bias) y = two(r, "Add", y, ts_read_tensor(r, ts_tensor_load(r, p.bias)));
+  if (ends_with_relu(name)) y = one(r, "Relu", y);
+  return !r->status && (*out = ts_tensor(r, y));
+}
+
 const ts_builtin_row ts_quant_builtins[] = {
     {"aten::quantize_per_tensor", quantize_per_tensor},
     {"aten::dequantize", dequantize},
@@ -529,5 +576,7 @@ const ts_builtin_row ts_quant_builtins[] = {
     {"quantized::conv3d_relu", layer},
     {"quantized::linear", layer},
     {"quantized::linear_relu", layer},
+    {"quantized::linear_dynamic", linear_dynamic},
+    {"quantized::linear_relu_dynamic", linear_dynamic},
     {NULL, NULL},
 };

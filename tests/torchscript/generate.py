@@ -5,8 +5,12 @@ usage: generate.py FOLDER [NAME ...]      needs PyPI's torch and numpy
 Each case is FOLDER/<name>/model.pt with ref/set<k>_in<i>.npy and ref/set<k>_out<i>.npy; sets are
 run in order on one module, which may keep what it has seen.
 """
+import collections
+import io
 import os
+import pickle
 import sys
+import types
 import warnings
 import zipfile
 from typing import Dict, List, NamedTuple, Optional, Tuple
@@ -19,10 +23,10 @@ warnings.filterwarnings("ignore")
 CASES = {}
 
 
-def case(*sets, trace=False, old=None):
-    """old: (version, {text of the source: another}): the archive says that it is so old."""
+def case(*sets, trace=False, old=None, packed=False):
+    """packed: see pack(). old: (version, {text of the source: another}): the archive says that it is so old."""
     def add(cls):
-        CASES[cls.__name__] = (cls, sets, trace, old)
+        CASES[cls.__name__] = (cls, sets, trace, old, packed)
         return cls
     return add
 
@@ -679,6 +683,37 @@ class ListState(nn.Module):
         return self.cache[0] * 1, self.cache[1]
 
 
+@case((r(4, 5, 12),), (r(4, 5, 12, seed=1) * 3,), (torch.zeros(4, 5, 12),))
+class Dynamic(nn.Module):
+    """Linear layers whose weights are codes, and that make codes of what they get as they run."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(2)
+        torch.backends.quantized.engine = "x86"
+        layers = nn.Sequential(nn.Linear(12, 9), nn.ReLU(), nn.Linear(9, 3, bias=False))
+        self.layers = torch.ao.quantization.quantize_dynamic(layers, {nn.Linear})
+
+    def forward(self, x):
+        return self.layers(x)
+
+
+@case((r(2, 3, 8, 8),), packed=True)
+class Prepacked(nn.Module):
+    """What torch.utils.mobile_optimizer makes of layers: written by hand, by pack()."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(3)
+        self.conv = nn.Conv2d(3, 4, 3, stride=2, padding=1)
+        self.up = nn.ConvTranspose2d(4, 6, 3, stride=2, output_padding=1, groups=2)
+        self.head = nn.Linear(6, 5)
+
+    def forward(self, x):
+        y = torch.relu(self.conv(x))
+        return self.head(self.up(y).mean([2, 3])).clamp(-0.1, 0.3)
+
+
 I = torch.tensor([[7, -7, 8], [-9, 5, -1]])
 
 
@@ -739,8 +774,76 @@ def make_old(path, version, texts):
             z.writestr(zipfile.ZipInfo(name), data)
 
 
+PROGRAM = """class Prepacked(Module):
+  __parameters__ = []
+  __buffers__ = []
+  mobile_optimized : bool
+  def forward(self: __torch__.Prepacked,
+    x: Tensor) -> Tensor:
+    y = ops.prepacked.conv2d_clamp_run(x, CONSTANTS.c0)
+    y0 = ops.prepacked.conv2d_transpose_clamp_run(y, CONSTANTS.c1)
+    y1 = torch.mean(y0, [2, 3])
+    return ops.prepacked.linear_clamp_run(y1, CONSTANTS.c2)
+"""
+
+
+def pack(path, module):
+    """The same network, as a build of PyTorch with XNNPACK saves it when it has been optimised."""
+    storages, classes = [], types.ModuleType("__torch__.torch.classes.xnnpack")
+    base = types.ModuleType("__torch__")
+    sys.modules.update({classes.__name__: classes, base.__name__: base})
+
+    def made(space, name, state):
+        cls = type(name, (), {"__module__": space.__name__, "__getstate__": lambda self: self.state})
+        setattr(space, name, cls)
+        x = cls()
+        x.state = state
+        return x
+
+    class Storage(collections.namedtuple("Storage", "at n")):
+        pass
+
+    class Weights:
+        def __init__(self, t):
+            self.shape, self.strides = tuple(t.shape), t.stride()
+            self.storage = Storage(len(storages), t.numel())
+            storages.append(t.detach().numpy().tobytes())
+
+        def __reduce__(self):
+            return torch._utils._rebuild_tensor_v2, (
+                self.storage, 0, self.shape, self.strides, False, collections.OrderedDict())
+
+    def pickled(value):
+        out = io.BytesIO()
+        p = pickle.Pickler(out, 2)
+        p.persistent_id = lambda x: isinstance(x, Storage) and (
+            "storage", torch.FloatStorage, str(x.at), "cpu", x.n) or None
+        p.dump(value)
+        return out.getvalue()
+
+    def layer(x):
+        return Weights(x.weight), Weights(x.bias)
+
+    c, u, h = module.conv, module.up, module.head
+    sizes = [[*map(list, (c.stride, c.padding, c.dilation))],
+             [*map(list, (u.stride, u.padding, u.output_padding, u.dilation))]]
+    constants = (
+        made(classes, "Conv2dOpContext", (*layer(c), *sizes[0], 1, 0.0, None)),
+        made(classes, "TransposeConv2dOpContext", (*layer(u), *sizes[1], 2, None, None)),
+        made(classes, "LinearOpContext", (*layer(h), -0.1, 0.3)))
+    with zipfile.ZipFile(path, "w") as z:
+        def put(name, data):
+            z.writestr(zipfile.ZipInfo("model/" + name), data)
+        put("data.pkl", pickled(made(base, "Prepacked", {"mobile_optimized": True})))
+        put("code/__torch__.py", PROGRAM)
+        put("constants.pkl", pickled(constants))
+        for k, data in enumerate(storages):
+            put(f"constants/{k}", data)
+        put("version", "3\n")
+
+
 def write(folder, name):
-    cls, sets, trace, old = CASES[name]
+    cls, sets, trace, old, packed = CASES[name]
     module = cls().eval()
     path = os.path.join(folder, name)
     os.makedirs(os.path.join(path, "ref"), exist_ok=True)
@@ -757,6 +860,8 @@ def write(folder, name):
             out = script(*[x.clone() if isinstance(x, Tensor) else x for x in inputs])
         for i, y in enumerate(arrays(out, [])):
             np.save(os.path.join(path, "ref", f"set{k}_out{i}.npy"), y)
+    if packed:
+        pack(os.path.join(path, "model.pt"), module)
 
 
 def main():
