@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes a checkpoint's index again with its blocks compressed by Snappy, as TensorFlow may be built
-to write them: pack_index.py variables.index packed.index. Copies are found by a plain search, so
-all kinds of tags appear. Needs nothing but Python."""
+"""Writes a checkpoint's index again with its blocks compressed by Snappy, as TensorFlow may be
+built to write them: pack_index.py variables.index packed.index. Copies are found by a plain search,
+so all kinds of tags appear. Needs nothing but Python."""
 
 import struct
 import sys
@@ -82,7 +82,7 @@ def main():
     meta = put(block(offset, size))
     offset, at = read_varint(data, at)
     index = block(offset, read_varint(data, at)[0])
-    _, at = read_varint(index, 0)  # the key of the only block: shares nothing, its size, the value's
+    _, at = read_varint(index, 0)  # of the only block: what its key shares, its size, the value's
     n_key, at = read_varint(index, at)
     _, at = read_varint(index, at)
     key, at = index[at : at + n_key], at + n_key

@@ -24,7 +24,8 @@ CASES = {}
 
 
 def case(*sets, trace=False, old=None, packed=False):
-    """packed: see pack(). old: (version, {text of the source: another}): the archive says that it is so old."""
+    """old: (version, {text of the source: another}): the archive says that it is so old. packed:
+    see pack()."""
     def add(cls):
         CASES[cls.__name__] = (cls, sets, trace, old, packed)
         return cls
@@ -794,7 +795,8 @@ def pack(path, module):
     sys.modules.update({classes.__name__: classes, base.__name__: base})
 
     def made(space, name, state):
-        cls = type(name, (), {"__module__": space.__name__, "__getstate__": lambda self: self.state})
+        cls = type(name, (), {"__getstate__": lambda self: self.state})
+        cls.__module__ = space.__name__
         setattr(space, name, cls)
         x = cls()
         x.state = state
