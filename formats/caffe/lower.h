@@ -16,6 +16,9 @@ tn_status caf_axis(const tn_lowering *c, int64_t axis, int32_t most, int32_t *ou
 /* shift + scale * x */
 int32_t caf_linear(const tn_lowering *c, int32_t x, double scale, double shift);
 
+/* The groups of a convolution; of one of each channel alone the file need not say them. */
+int64_t caf_group(const tn_lowering *c);
+
 /* How large the windows of a layer are, in n dims. */
 tn_status caf_kernel(const tn_lowering *c, int32_t n, int64_t *out);
 

@@ -14,6 +14,11 @@ tn_status caffe_relu(const tn_call *call, tn_graph *graph, int32_t node) {
       &c, alpha.f != 0 ? tn_low_emit(&c, "LeakyRelu", &x, 1, &alpha, 1) : tn_low_1(&c, "Relu", x));
 }
 
+tn_status caffe_relu6(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering c = tn_low_open(call, graph, node);
+  return caf_done(&c, tn_low_clip(&c, tn_low_in(&c, 0), TN_F32, 0, 6));
+}
+
 tn_status caffe_elu(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering c = tn_low_open(call, graph, node);
   const int32_t x = tn_low_in(&c, 0);

@@ -59,6 +59,32 @@ tn_status caffe_permute(const tn_call *call, tn_graph *graph, int32_t node) {
   return caf_done(&c, tn_low_emit(&c, "Transpose", &x, 1, &a, 1));
 }
 
+tn_status caffe_shuffle_channel(const tn_call *call, tn_graph *graph, int32_t node) {
+  static const int32_t turn[] = {0, 2, 1, 3};
+  const tn_lowering c = tn_low_open(call, graph, node);
+  const tn_tensor *x = tn_low_type(&c, 0);
+  const int64_t group = tn_low_int(&c, "group", 1), n = x->rank > 1 ? x->shape[1] : 0;
+  if (group < 1 || x->rank < 2 || n % group)
+    return caf_invalid(&c, "a number of groups that does not divide the channels");
+  int64_t shape[] = {x->shape[0], group, n / group, 1};
+  for (int32_t k = 2; k < x->rank; k++) shape[3] *= x->shape[k];
+  const int32_t y = tn_low_transpose(&c, tn_low_reshape(&c, tn_low_in(&c, 0), 4, shape), 4, turn);
+  return caf_done(&c, tn_low_reshape(&c, y, x->rank, x->shape));
+}
+
+tn_status caffe_upsample(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering c = tn_low_open(call, graph, node);
+  const int64_t scale = tn_low_int(&c, "scale", 1);
+  if (caf_bottoms(&c) != 1) return tn_low_unsupported(&c, "putting back what a pooling took away");
+  if (tn_low_type(&c, 0)->rank != 4) return tn_low_unsupported(&c, "what is no image");
+  if (scale < 1 || scale > 1024) return caf_invalid(&c, "a scale that is not from 1 to 1024");
+  const double scales[] = {1, 1, (double)scale, (double)scale};
+  const int32_t in[] = {tn_low_in(&c, 0), TN_NO_ID, tn_emit_floats(c.call, c.graph, scales, 4)};
+  const tn_attr attrs[] = {tn_attr_str("mode", "nearest"), tn_attr_str("nearest_mode", "floor"),
+                           tn_attr_str("coordinate_transformation_mode", "asymmetric")};
+  return caf_done(&c, tn_low_emit(&c, "Resize", in, 3, attrs, 3));
+}
+
 tn_status caffe_flatten(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering c = tn_low_open(call, graph, node);
   const tn_tensor *x = tn_low_type(&c, 0);

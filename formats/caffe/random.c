@@ -58,7 +58,7 @@ static int32_t with_bias(const tn_lowering *c, int64_t n, blob *out) {
 
 static int32_t of_convolution(const tn_lowering *c, bool is_transposed, blob *out) {
   const tn_tensor *x = tn_low_type(c, 0);
-  const int64_t group = tn_low_int(c, "group", 1), filters = tn_low_int(c, "num_output", 0);
+  const int64_t group = caf_group(c), filters = tn_low_int(c, "num_output", 0);
   if (x->rank < 3) return caf_invalid(c, "a convolution of a bottom of less than 3 dims");
   const int64_t channels = x->shape[1];
   if (group < 1 || filters < 1 || channels % group || filters % group)
@@ -124,7 +124,7 @@ static int32_t of_batch_norm(const tn_lowering *c, blob *out) {
 
 static int32_t blobs_of(const tn_lowering *c, blob *out) {
   const char *op = tn_low_node(c)->op;
-  if (!strcmp(op, "Convolution")) return of_convolution(c, false, out);
+  if (strstr(op, "Convolution")) return of_convolution(c, false, out);
   if (!strcmp(op, "Deconvolution")) return of_convolution(c, true, out);
   if (!strcmp(op, "InnerProduct")) return of_product(c, out);
   if (!strcmp(op, "Embed")) return of_embedding(c, out);

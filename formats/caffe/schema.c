@@ -187,6 +187,17 @@ static const tn_proto_field Permute_fields[] = {
 };
 TYPE(Permute, "PermuteParameter");
 
+/* Layers of the forks that detectors and mobile networks were trained with. */
+static const tn_proto_field ShuffleChannel_fields[] = {
+    {"group", 1, TN_FIELD_INT, false, NULL, NULL},
+};
+TYPE(ShuffleChannel, "ShuffleChannelParameter");
+
+static const tn_proto_field Upsample_fields[] = {
+    {"scale", 1, TN_FIELD_INT, false, NULL, NULL},
+};
+TYPE(Upsample, "UpsampleParameter");
+
 static const tn_proto_field PriorBox_fields[] = {
     {"min_size", 1, TN_FIELD_FLOAT, true, NULL, NULL},
     {"max_size", 2, TN_FIELD_FLOAT, true, NULL, NULL},
@@ -365,6 +376,7 @@ static const tn_proto_field Layer_fields[] = {
     {"relu_param", 123, TN_FIELD_MESSAGE, false, &ReLU, NULL},
     {"reshape_param", 133, TN_FIELD_MESSAGE, false, &Reshape, NULL},
     {"scale_param", 142, TN_FIELD_MESSAGE, false, &Scale, NULL},
+    {"shuffle_channel_param", 164, TN_FIELD_MESSAGE, false, &ShuffleChannel, NULL},
     {"sigmoid_param", 124, TN_FIELD_SKIP, false, NULL, NULL},
     {"softmax_param", 125, TN_FIELD_MESSAGE, false, &Softmax, NULL},
     {"spp_param", 132, TN_FIELD_SKIP, false, NULL, NULL},
@@ -372,6 +384,7 @@ static const tn_proto_field Layer_fields[] = {
     {"tanh_param", 127, TN_FIELD_SKIP, false, NULL, NULL},
     {"threshold_param", 128, TN_FIELD_MESSAGE, false, &Threshold, NULL},
     {"tile_param", 138, TN_FIELD_MESSAGE, false, &Tile, NULL},
+    {"upsample_param", 149, TN_FIELD_MESSAGE, false, &Upsample, NULL},
     {"window_data_param", 129, TN_FIELD_SKIP, false, NULL, NULL},
 };
 TYPE(Layer, "LayerParameter");

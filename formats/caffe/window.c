@@ -49,6 +49,12 @@ static void window_attrs(const window *w, tn_attr *out) {
 
 /* ---- convolutions ---- */
 
+int64_t caf_group(const tn_lowering *c) {
+  const int64_t group = tn_low_int(c, "group", 1);
+  const bool is_depthwise = strstr(tn_low_node(c)->op, "epthwise") != NULL;
+  return is_depthwise && group == 1 ? tn_low_type(c, 0)->shape[1] : group;
+}
+
 static tn_status conv(const tn_call *call, tn_graph *graph, int32_t node, const char *op) {
   const tn_lowering c = tn_low_open(call, graph, node);
   const tn_tensor *x = tn_low_type(&c, 0), *weights = caf_blob_type(&c, 0);
@@ -65,7 +71,7 @@ static tn_status conv(const tn_call *call, tn_graph *graph, int32_t node, const 
   for (int32_t k = 0; k < w.n; k++)
     if (weights->shape[2 + k] != w.kernel[k])
       return caf_invalid(&c, "its weights are not of the shape that its kernel_size says");
-  const int64_t group = tn_low_int(&c, "group", 1), filters = tn_low_int(&c, "num_output", 0);
+  const int64_t group = caf_group(&c), filters = tn_low_int(&c, "num_output", 0);
   const bool is_transposed = *op == 'C' && op[4];
   const int64_t made = is_transposed ? weights->shape[1] : weights->shape[0];
   if (group < 1 || filters < 1 || made != filters / (is_transposed ? group : 1))

@@ -1,5 +1,5 @@
 /* Constants: elements in the FlatBuffer, used where they lie. */
-#include "reader.h"
+#include "nodes.h"
 
 uint32_t mnn_dtype(int64_t type) {
   switch (type) {
@@ -80,8 +80,11 @@ tn_status mnn_const(mnn_reader *r) {
   const tn_flat_vector beside = tn_flat_vec(&r->param, BLOB_EXTERNAL, 8);
   mnn_span bytes = mnn_span_of(&data);
   if (beside.n && !data.n) mnn_beside(r, &beside, 0, &bytes);
-  const int32_t id = mnn_constant(r, mnn_out(r, 0), bytes, &type);
-  mnn_set(r, 0, id);
+  /* Halves are there to make the file smaller: MNN computes with f32. */
+  const bool is_half = dtype == TN_F16;
+  const int32_t id = is_half ? r->api->value(r->g, NULL) : mnn_out(r, 0),
+                stored = mnn_constant(r, id, bytes, &type);
+  mnn_set(r, 0, is_half ? mnn_cast(r, stored, TN_F32) : stored);
   if (!mnn_status(r)) r->values[tn_flat_int_at(&r->out, 0)].blob = r->param;
   return mnn_status(r);
 }

@@ -83,7 +83,8 @@ def convolution(net, x, shape):
         f" pad_h: {pad[0]} pad_w: {pad[1]} dilation: {dilation} }}"
     )
     blobs = [net.values(filters, shape[1] // group, *kernel)] + [net.values(filters)] * bias
-    return net.layer("Convolution", [x], param, blobs), [shape[0], filters, *out]
+    kind = "ConvolutionDepthwise" if group == shape[1] and net.pick(0, 1) else "Convolution"
+    return net.layer(kind, [x], param, blobs), [shape[0], filters, *out]
 
 
 def deconvolution(net, x, shape):
@@ -134,7 +135,8 @@ def normalised(net, x, shape):
 
 def pointwise(net, x, shape):
     kind = net.pick(
-        "ReLU", "Leaky", "PReLU", "ELU", "Sigmoid", "TanH", "AbsVal", "Power", "BNLL", "Exp"
+        *("ReLU", "ReLU6", "Leaky", "PReLU", "ELU", "Sigmoid", "TanH", "AbsVal", "Power"),
+        *("BNLL", "Exp"),
     )
     if kind == "Leaky":
         return net.layer("ReLU", [x], "relu_param { negative_slope: 0.2 }"), shape
@@ -201,6 +203,11 @@ def permuted(net, x, shape):
     return net.layer("Permute", [x], param), [shape[k] for k in order]
 
 
+def shuffled(net, x, shape):
+    group = net.pick(*[k for k in range(1, shape[1] + 1) if shape[1] % k == 0])
+    return net.layer("ShuffleChannel", [x], f"shuffle_channel_param {{ group: {group} }}"), shape
+
+
 def reshaped(net, x, shape):
     dims = f"dim: 0 dim: {shape[1] * shape[2]} dim: 1 dim: -1"
     return net.layer("Reshape", [x], f"reshape_param {{ shape {{ {dims} }} }}"), [
@@ -242,6 +249,7 @@ LAYERS = [
     local_response,
     permuted,
     reshaped,
+    shuffled,
     across,
     soft,
 ]
