@@ -94,6 +94,15 @@ static const char *op_flags_c(gen *g, const gen_op *op) {
   return strcmp(text, "0") == 0 ? infer : gen_format_text(g, "%s | %s", text, infer);
 }
 
+/* Selected builds read the canonical form only (src/without/schema.c). */
+static void emit_schema(gen *g, tn_text *out, const gen_op *op) {
+  tn_text text;
+  tn_text_init(&text, g->a);
+  if (g->bare) tn_schema_print_numbers(&op->schema, &text);
+  emit_text(out, "schema", g->bare ? tn_text_get(&text) : op->schema_text);
+  tn_text_free(&text);
+}
+
 static void emit_op(gen *g, tn_text *out, const gen_op *op) {
   const char *id = op_id(g, op);
   tn_text_add(out, "\n");
@@ -103,7 +112,7 @@ static void emit_op(gen *g, tn_text *out, const gen_op *op) {
   emit_text(out, "domain", op->domain);
   emit_text(out, "name", op->name);
   tn_text_add(out, "    .since = %d,\n    .until = %d,\n", op->since, op->until);
-  emit_text(out, "schema", op->schema_text);
+  emit_schema(g, out, op);
   if (op->rules.n)
     tn_text_add(out, "    .types = rules_%s,\n    .n_types = %" PRId64 ",\n", id, op->rules.n);
   tn_text_add(out, "    .flags = %s,\n", op_flags_c(g, op));

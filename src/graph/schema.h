@@ -95,5 +95,7 @@ const tn_arg *tn_schema_output_of(const tn_schema *s, int32_t index, int32_t n);
 bool tn_schema_may_end_early(const tn_schema *s);
 /* The schema in canonical text (for docs and tests): parses back to an equal schema. */
 void tn_schema_print(const tn_schema *s, tn_text *out);
+/* The same with numbers where defaults are names of enumerations (src/without/schema.c). */
+void tn_schema_print_numbers(const tn_schema *s, tn_text *out);
 
 #endif

@@ -44,7 +44,7 @@ static int64_t place(member m, uint64_t *size, uint64_t *align) {
   return (int64_t)offset;
 }
 
-static void lay_out(tn_schema *schema) {
+static void place_attrs(tn_schema *schema) {
   uint64_t size = 0, align = 1;
   for (int32_t k = 0; k < schema->n_args; k++) {
     tn_arg *a = &schema->args[k];
@@ -107,7 +107,7 @@ static tn_status check_sizes(const tn_scan *s, const tn_schema *schema) {
   return TN_OK;
 }
 
-tn_status tn_schema_layout(const tn_scan *s, tn_schema *schema) {
+void tn_schema_lay_out(tn_schema *schema) {
   int32_t n_out = 0;
   for (int32_t k = 0; k < schema->n_args; k++) {
     tn_arg *a = &schema->args[k];
@@ -120,10 +120,17 @@ tn_status tn_schema_layout(const tn_scan *s, tn_schema *schema) {
     schema->input_lists |= tn_schema_input(schema, k)->list;
   for (int32_t k = 0; k < schema->n_outputs; k++)
     schema->output_lists |= tn_schema_output(schema, k)->list;
+  place_attrs(schema);
+}
+
+tn_status tn_schema_layout(const tn_scan *s, tn_schema *schema) {
+  bool out_variant = false;
+  tn_schema_lay_out(schema);
+  for (int32_t k = 0; k < schema->n_args; k++)
+    out_variant |= schema->args[k].role == TN_ROLE_OUT;
   for (int32_t k = 0; k < schema->n_returns; k++) {
-    const tn_status status = check_return(s, schema, &schema->returns[k], n_out > 0);
+    const tn_status status = check_return(s, schema, &schema->returns[k], out_variant);
     if (status) return status;
   }
-  lay_out(schema);
   return check_sizes(s, schema);
 }

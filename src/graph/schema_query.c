@@ -119,8 +119,8 @@ static void print_str(tn_str s, tn_text *out) {
   tn_text_add(out, "\"");
 }
 
-static void print_int(const tn_arg *a, int64_t value, tn_text *out) {
-  for (const tn_enum_name *e = tn_schema_enum(a->base); e && e->name; e++) {
+static void print_int(const tn_arg *a, int64_t value, bool numbers, tn_text *out) {
+  for (const tn_enum_name *e = tn_schema_enum(a->base); !numbers && e && e->name; e++) {
     if (e->value != value) continue;
     tn_text_add(out, "%s", e->name);
     return;
@@ -131,7 +131,7 @@ static void print_int(const tn_arg *a, int64_t value, tn_text *out) {
     tn_text_add(out, "%lld", (long long)value);
 }
 
-static void print_default(const tn_arg *a, tn_text *out) {
+static void print_default(const tn_arg *a, bool numbers, tn_text *out) {
   tn_text_add(out, a->n_default < 0 ? "=None" : a->list ? "=[" : "=");
   for (int64_t k = 0; k < a->n_default; k++) {
     if (k) tn_text_add(out, ", ");
@@ -141,31 +141,34 @@ static void print_default(const tn_arg *a, tn_text *out) {
       case TN_TYPE_STR:
       case TN_TYPE_DIMNAME:
       case TN_TYPE_DEVICE: print_str(a->default_strs[k], out); break;
-      default: print_int(a, a->default_ints[k], out);
+      default: print_int(a, a->default_ints[k], numbers, out);
     }
   }
   if (a->list && a->n_default >= 0) tn_text_add(out, "]");
 }
 
-static void print_arg(const tn_arg *a, tn_text *out) {
+static void print_arg(const tn_arg *a, bool numbers, tn_text *out) {
   print_type(a, out);
   tn_text_add(out, " %s", a->name);
-  if (a->has_default) print_default(a, out);
+  if (a->has_default) print_default(a, numbers, out);
 }
 
-void tn_schema_print(const tn_schema *s, tn_text *out) {
+static void print(const tn_schema *s, bool numbers, tn_text *out) {
   bool keyword_only = false;
   tn_text_add(out, "%s%s%s(", s->name, *s->overload ? "." : "", s->overload);
   for (int32_t k = 0; k < s->n_args; k++) {
     if (k) tn_text_add(out, ", ");
     if (s->args[k].keyword_only && !keyword_only) tn_text_add(out, "*, ");
     keyword_only = s->args[k].keyword_only;
-    print_arg(&s->args[k], out);
+    print_arg(&s->args[k], numbers, out);
   }
   tn_text_add(out, ") -> %s", s->n_returns == 1 ? "" : "(");
   for (int32_t k = 0; k < s->n_returns; k++) {
     if (k) tn_text_add(out, ", ");
-    print_arg(&s->returns[k], out);
+    print_arg(&s->returns[k], numbers, out);
   }
   if (s->n_returns != 1) tn_text_add(out, ")");
 }
+
+void tn_schema_print(const tn_schema *s, tn_text *out) { print(s, false, out); }
+void tn_schema_print_numbers(const tn_schema *s, tn_text *out) { print(s, true, out); }
