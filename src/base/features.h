@@ -18,6 +18,8 @@ typedef enum tn_feature {
   TN_FEATURE_FUNCTIONS,     /* functions of their own */
   TN_FEATURE_SUBGRAPHS,     /* If, Loop, Scan */
   TN_FEATURE_CONTINUATIONS, /* shapes that depend on the data of a run */
+  TN_FEATURE_STATES,        /* what a run leaves to the next one */
+  TN_FEATURE_EXTERNAL_DATA, /* weights in files next to the model */
   TN_FEATURE_COUNT
 } tn_feature;
 

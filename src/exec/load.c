@@ -1,5 +1,4 @@
 /* Loading model files: mapping, recognising the format, and serving its reader. */
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,28 +7,10 @@
 #include "base/abi.h"
 #include "base/identify.h"
 #include "base/pages.h"
-#include "exec/model.h"
+#include "exec/loader.h"
 #include "plan/constants/packed.h"
 
 enum { TN_IO_TEXT = 4096 }; /* of a message, its path and all */
-
-typedef struct tn_sibling {
-  const char *path;
-  tn_mapping file;
-} tn_sibling;
-
-/* The ctx of a reader's tn_source. */
-typedef struct tn_loader {
-  tn_io io;
-  tn_model *model;
-  const char *dir; /* where siblings are; NULL: nowhere */
-  tn_graph *graph;
-  bool is_lazy;      /* the reader reads no elements that it has handed over */
-  const char *entry; /* that is wanted; NULL: the main one */
-  uint32_t source_flags;
-  tn_arena arena;
-  TN_VEC(tn_sibling) siblings; /* mapped once each; the mappings belong to the model */
-} tn_loader;
 
 /* ---- services of readers and writers ---- */
 
@@ -98,76 +79,22 @@ tn_status tn_io_status(tn_io *io, const tn_format *format, tn_status status) {
   return status;
 }
 
-/* ---- files next to the model ---- */
-
-static const tn_sibling *find_sibling(const tn_loader *l, const char *path) {
-  for (int64_t k = l->siblings.n; k-- > 0;)
-    if (!strcmp(l->siblings.data[k].path, path)) return &l->siblings.data[k];
-  return NULL;
-}
+/* ---- files ---- */
 
 /* Maps a file and gives the mapping to the model. */
-static tn_status map_file(tn_model *m, const char *path, bool is_sibling, tn_diag *diag,
-                          tn_mapping *out) {
+tn_status tn_loader_map(tn_model *m, const char *path, bool is_sibling, tn_diag *diag,
+                        tn_mapping *out) {
   if (tn_vec_room(m->planner.a, &m->files, 1)) return TN_ERR_MEMORY;
   tn_status status = tn_file_map(path, diag, out);
   if (!status) m->files.data[m->files.n++] = (tn_model_file){*out, is_sibling};
   return status;
 }
 
-/* Where it really lies: in the model's folder, or in that of the file that the model's name leads
- * to, as in caches that keep all files in one place under links. */
-static tn_status inside(const tn_loader *l, const char *path, char *full) {
-  char real[PATH_MAX], model[PATH_MAX];
-  if (!realpath(full, real)) return TN_OK; /* mapping it says what is wrong */
-  if (tn_path_is_inside(real, l->dir)) return TN_OK;
-  char *slash = realpath(l->io.path, model) ? strrchr(model, '/') : NULL;
-  if (slash) {
-    *slash = 0;
-    if (tn_path_is_inside(real, *model ? model : "/")) return TN_OK;
-  }
-  return tn_fail(l->io.diag, TN_ERR_INVALID,
-                 "%s: external data '%s': a symbolic link leads out of the model's folder, to %s",
-                 l->io.path, path, real);
-}
-
-static tn_status map_sibling(tn_loader *l, const char *path, tn_sibling *out) {
-  char *full = NULL;
-  if (!l->dir)
-    return io_fail(l, TN_ERR_NOT_FOUND, "external data '%s': the model has no folder", path);
-  if (tn_path_join_inside(&l->arena, l->dir, path, &full))
-    return io_fail(l, TN_ERR_INVALID, "external data '%s': the path leaves the model's folder",
-                   path);
-  out->path = tn_arena_str(&l->arena, path);
-  if (!out->path) return TN_ERR_MEMORY;
-  l->io.said = true; /* map_file does */
-  if (inside(l, path, full)) return TN_ERR_INVALID;
-  return map_file(l->model, full, true, l->io.diag, &out->file);
-}
-
 /* Constants may be fetched from there when they are needed, unless the reader might look at them
  * again: what that reads stays in memory. */
-static tn_status note_mapped(tn_loader *l, const tn_mapping *file, bool is_mapped) {
+tn_status tn_loader_note(tn_loader *l, const tn_mapping *file, bool is_mapped) {
   const tn_mapped_range range = {file->data, file->size, is_mapped, l->is_lazy};
   return tn_vec_push(l->io.a, &l->graph->mapped_ranges, range);
-}
-
-static tn_status open_sibling(void *ctx, const char *path, const uint8_t **out_data,
-                              uint64_t *out_size) {
-  tn_loader *l = ctx;
-  if (!path || !out_data || !out_size) return TN_ERR_INVALID;
-  const tn_sibling *known = find_sibling(l, path);
-  tn_sibling made;
-  if (!known) {
-    tn_status status = map_sibling(l, path, &made);
-    if (!status) status = tn_vec_push(l->io.a, &l->siblings, made);
-    if (!status) status = note_mapped(l, &made.file, true);
-    if (status) return status;
-    known = &made;
-  }
-  *out_data = known->file.data;
-  *out_size = known->file.size;
-  return TN_OK;
 }
 
 /* ---- reading ---- */
@@ -279,7 +206,7 @@ static tn_status read_graph(tn_loader *l, const tn_format *format, const tn_mapp
                       .path = l->io.path,
                       .data = file->data,
                       .size = file->size,
-                      .open_sibling = open_sibling,
+                      .open_sibling = tn_open_sibling,
                       .entry = l->entry,
                       .flags = l->source_flags};
   tn_graph *graph = tn_graph_new(l->io.a);
@@ -287,7 +214,7 @@ static tn_status read_graph(tn_loader *l, const tn_format *format, const tn_mapp
   const tn_part_owner *owner = tn_registry_format_owner(l->model->planner.registry, format);
   l->graph = graph;
   l->is_lazy = tn_is_lazy(owner);
-  tn_status status = note_mapped(l, file, l->model->files.n > 0);
+  tn_status status = tn_loader_note(l, file, l->model->files.n > 0);
   if (!status) status = format->read(&source, graph);
   for (int64_t k = 0; k < graph->mapped_ranges.n; k++) /* what was read to find the constants */
     if (graph->mapped_ranges.data[k].is_mapped && graph->mapped_ranges.data[k].is_lazy)
@@ -385,7 +312,7 @@ tn_status tn_model_load(tn_runtime *runtime, const char *path, const tn_model_op
   tn_arena_init(&arena, &runtime->allocator);
   path = in_folder(&arena, model, path);
   status = refuse_folder(path, diag);
-  if (!status) status = map_file(model, path, false, diag, &file);
+  if (!status) status = tn_loader_map(model, path, false, diag, &file);
   if (status) {
     tn_model_destroy(model);
   } else {

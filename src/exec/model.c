@@ -82,6 +82,11 @@ static tn_status resolve(tn_model *m, tn_graph *graph, tn_diag *diag) {
   if (status) return status;
   m->loaded = tn_graph_clone(graph);
   if (!m->loaded) return TN_ERR_MEMORY;
+  if (graph->states.n) {
+    tn_note_feature(m->planner.features, TN_FEATURE_STATES);
+    if (!tn_has_feature(m->planner.features, TN_FEATURE_STATES))
+      return tn_fail(diag, TN_ERR_UNSUPPORTED, TN_WITHOUT_STATES);
+  }
   status = tn_graph_settle_defaults(graph, NULL);
   return status ? status : tn_graph_settle_states(graph);
 }

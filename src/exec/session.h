@@ -49,6 +49,8 @@ void tn_session_drop_variants(tn_session *s);
 tn_status tn_session_open_states(tn_session *s, const tn_allocator *a);
 void tn_session_close_states(tn_session *s, const tn_allocator *a);
 void tn_states_release(tn_states *s); /* NULL is legal */
+/* Finds the states of a session of m among s by their names, and adds those that are not there. */
+tn_status tn_states_join(tn_states *s, const tn_model *m, struct tn_kept **out, tn_diag *diag);
 /* Puts them at inputs[0], ..., and into bound_of behind the outputs. */
 void tn_session_bind_states(tn_session *s, const tn_tensor **inputs);
 /* device_states.c: tn_frame.place, for the plan that the frame has. */

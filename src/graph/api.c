@@ -215,14 +215,14 @@ static tn_graph *subgraph_new(tn_graph *g) {
   return NULL;
 }
 
-static const char *domain_name(const char *domain) {
+const char *tn_plain_domain(const char *domain) {
   return domain && strcmp(domain, "ai.onnx") ? domain : "";
 }
 
 static tn_status set_opset(tn_graph *g, const char *domain, int32_t version) {
   if (tn_graph_refuse_closed(g)) return TN_ERR_STATE;
   if (!g) return TN_ERR_INVALID;
-  domain = domain_name(domain);
+  domain = tn_plain_domain(domain);
   for (int64_t k = 0; k < g->opsets.n; k++)
     if (!strcmp(g->opsets.data[k].domain, domain)) {
       g->opsets.data[k].version = version;
@@ -245,44 +245,6 @@ static tn_status set_meta(tn_graph *g, const char *key, const char *text) {
   return tn_vec_push(g->a, &g->meta, m);
 }
 
-static bool is_called(const tn_function *f, const char *domain, const char *name,
-                      const char *overload) {
-  return !strcmp(f->name, name) && !strcmp(f->domain, domain) && !strcmp(f->overload, overload);
-}
-
-static tn_status add_function(tn_graph *g, const char *domain, const char *name,
-                              const char *overload, tn_graph *body, const char *const *attr_names,
-                              uint32_t n_attr_names, const tn_attr *const *defaults,
-                              uint32_t n_defaults) {
-  if (tn_graph_refuse_closed(g)) return TN_ERR_STATE;
-  if (!g || !name || !body || body->parent != g || (n_attr_names && !attr_names) ||
-      (n_defaults && !defaults))
-    return tn_graph_refuse(g, TN_ERR_INVALID,
-                           "add_function: no name, or a body that subgraph_new() of this graph "
-                           "did not make");
-  tn_arena *arena = &g->arena;
-  for (int64_t k = 0; k < g->functions.n; k++)
-    if (is_called(&g->functions.data[k], domain_name(domain), name, overload ? overload : ""))
-      return tn_graph_refuse(g, TN_ERR_INVALID, "add_function: there is one of this name");
-  tn_function f = {.domain = tn_arena_str(arena, domain_name(domain)),
-                   .name = tn_arena_str(arena, name),
-                   .overload = tn_arena_str(arena, overload),
-                   .body = body,
-                   .n_attr_names = n_attr_names,
-                   .n_defaults = n_defaults};
-  f.attr_names = tn_arena_alloc(arena, n_attr_names * sizeof *f.attr_names);
-  f.defaults = tn_arena_alloc(arena, n_defaults * sizeof *f.defaults);
-  if (!f.domain || !f.name || !f.overload || !f.attr_names || !f.defaults) return TN_ERR_MEMORY;
-  for (uint32_t k = 0; k < n_attr_names; k++)
-    if (!(f.attr_names[k] = tn_arena_str(arena, attr_names[k]))) return TN_ERR_MEMORY;
-  for (uint32_t k = 0; k < n_defaults; k++)
-    if (!defaults[k] || !defaults[k]->name) return TN_ERR_INVALID;
-  for (uint32_t k = 0; k < n_defaults; k++)
-    if (!(f.defaults[k] = tn_copy_attr(arena, defaults[k]))) return TN_ERR_MEMORY;
-  body->is_function = true;
-  return tn_vec_push(g->a, &g->functions, f);
-}
-
 /* ---- reading ---- */
 
 static const char *meta(const tn_graph *g, const char *key) {
@@ -292,7 +254,7 @@ static const char *meta(const tn_graph *g, const char *key) {
 }
 
 static int32_t opset(const tn_graph *g, const char *domain) {
-  domain = domain_name(domain);
+  domain = tn_plain_domain(domain);
   for (; g; g = g->parent)
     for (int64_t k = 0; k < g->opsets.n; k++)
       if (!strcmp(g->opsets.data[k].domain, domain)) return g->opsets.data[k].version;
@@ -383,21 +345,6 @@ static const char *meta_at(const tn_graph *g, int32_t k, const char **out_text) 
 
 static int32_t n_functions(const tn_graph *g) { return (int32_t)g->functions.n; }
 
-static tn_status function_at(const tn_graph *g, int32_t k, tn_function_info *out) {
-  if (k < 0 || k >= g->functions.n) return TN_ERR_NOT_FOUND;
-  const tn_function *f = &g->functions.data[k];
-  tn_function_info info = {TN_HEAD(tn_function_info),
-                           f->domain,
-                           f->name,
-                           f->overload,
-                           f->body,
-                           f->attr_names,
-                           f->defaults,
-                           f->n_attr_names,
-                           f->n_defaults};
-  return tn_struct_out(out, &info, sizeof info);
-}
-
 static uint32_t node_n_formal(const tn_graph *g, int32_t n) {
   return is_node(g, n) ? g->nodes.data[n].n_formal : 0;
 }
@@ -450,7 +397,7 @@ static tn_status replace_node(tn_graph *g, int32_t n, const int32_t *values, uin
   .value_set_const = value_set_const, .value_set_dim_name = value_set_dim_name,                    \
   .add_input = add_input, .add_output = add_output, .add_node = tn_graph_add_node,                 \
   .subgraph_new = subgraph_new, .set_opset = set_opset, .set_meta = set_meta,                      \
-  .add_function = add_function, .meta = meta, .opset = opset, .n_inputs = n_inputs,                \
+  .add_function = tn_graph_add_function, .meta = meta, .opset = opset, .n_inputs = n_inputs,       \
   .n_outputs = n_outputs, .input = input, .input_type = input_type, .output = output,              \
   .n_nodes = n_nodes, .node_at = node_at, .node = node, .node_regions = node_regions,              \
   .value_name = value_name, .value_type = value_type_, .value_flags = value_flags,                 \
@@ -459,7 +406,7 @@ static tn_status replace_node(tn_graph *g, int32_t n, const int32_t *values, uin
   .value_dim_name = value_dim_name, .node_attrs = node_attrs,                                      \
   .replace_value = tn_graph_replace_value, .remove_node = remove_node,                             \
   .replace_node = replace_node, .set_regions = tn_graph_set_regions, .n_meta = n_meta,             \
-  .meta_at = meta_at, .n_functions = n_functions, .function_at = function_at,                      \
+  .meta_at = meta_at, .n_functions = n_functions, .function_at = tn_graph_function_at,             \
   .node_n_formal = node_n_formal, .node_graph = node_graph, .capture = capture,                    \
   .node_epilogue = node_epilogue, .node_region_fill = node_region_fill,                            \
   .state_new = tn_graph_state_new, .state_set = tn_graph_state_set, .n_states = tn_graph_n_states, \

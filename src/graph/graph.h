@@ -218,16 +218,31 @@ tn_graph *tn_graph_clone(const tn_graph *g);
  * in their order behind the others, the rest ordinary constants. None is left then. */
 tn_status tn_graph_settle_defaults(tn_graph *g, const uint8_t *fed);
 
+/* functions.c: see tn_graph_api. */
+tn_status tn_graph_add_function(tn_graph *g, const char *domain, const char *name,
+                                const char *overload, tn_graph *body, const char *const *attr_names,
+                                uint32_t n_attr_names, const tn_attr *const *defaults,
+                                uint32_t n_defaults);
+tn_status tn_graph_function_at(const tn_graph *g, int32_t index, tn_function_info *out);
+/* "" for "ai.onnx" and NULL. */
+const char *tn_plain_domain(const char *domain);
+
+#define TN_WITHOUT_STATES                                                                          \
+  "the model has states between runs, which this program was linked without; to have them: tenon " \
+  "select MODEL"
+
 /* states.c: see tn_graph_api. */
 int32_t tn_graph_state_new(tn_graph *g, const char *name, int32_t before, int32_t initial);
 tn_status tn_graph_state_set(tn_graph *g, int32_t state, int32_t after);
 int32_t tn_graph_n_states(const tn_graph *g);
 tn_status tn_graph_state_at(const tn_graph *g, int32_t index, tn_state_info *out);
+/* Makes states the last inputs and outputs, in their order. None is left then. */
+tn_status tn_graph_settle_states(tn_graph *g);
+
+/* entries.c: see tn_graph_api. */
 tn_status tn_graph_entry_add(tn_graph *g, const char *name);
 int32_t tn_graph_n_entries(const tn_graph *g);
 const char *tn_graph_entry_at(const tn_graph *g, int32_t index);
-/* Makes states the last inputs and outputs, in their order. None is left then. */
-tn_status tn_graph_settle_states(tn_graph *g);
 
 /* Gives a value a type: memory of the graph, the same for many values. */
 tn_status tn_graph_set_type(tn_graph *g, int32_t value, const tn_tensor *type);

@@ -126,8 +126,7 @@ void tn_schema_lay_out(tn_schema *schema) {
 tn_status tn_schema_layout(const tn_scan *s, tn_schema *schema) {
   bool out_variant = false;
   tn_schema_lay_out(schema);
-  for (int32_t k = 0; k < schema->n_args; k++)
-    out_variant |= schema->args[k].role == TN_ROLE_OUT;
+  for (int32_t k = 0; k < schema->n_args; k++) out_variant |= schema->args[k].role == TN_ROLE_OUT;
   for (int32_t k = 0; k < schema->n_returns; k++) {
     const tn_status status = check_return(s, schema, &schema->returns[k], out_variant);
     if (status) return status;

@@ -1,5 +1,5 @@
-/* States and entries of a graph: what a run leaves to the next one, and the names of all that a
- * file holds. Here they are noted; sessions keep the values (exec/states.c). */
+/* States of a graph: what a run leaves to the next one. Here they are noted; sessions keep the
+ * values (exec/states.c). */
 #include <string.h>
 
 #include "base/abi.h"
@@ -48,17 +48,6 @@ tn_status tn_graph_state_set(tn_graph *g, int32_t state, int32_t after) {
   return TN_OK;
 }
 
-tn_status tn_graph_entry_add(tn_graph *g, const char *name) {
-  if (tn_graph_refuse_closed(g)) return TN_ERR_STATE;
-  if (!g || g->parent || !name || !*name)
-    return tn_graph_refuse(g, TN_ERR_INVALID, "entry_add: no name, or no graph of a model");
-  for (int64_t k = 0; k < g->entries.n; k++)
-    if (!strcmp(g->entries.data[k], name))
-      return tn_graph_refuse(g, TN_ERR_INVALID, "entry_add: there is one of this name");
-  const char *copy = tn_arena_str(&g->arena, name);
-  return copy ? tn_vec_push(g->a, &g->entries, copy) : TN_ERR_MEMORY;
-}
-
 /* ---- reading ---- */
 
 int32_t tn_graph_n_states(const tn_graph *g) { return (int32_t)g->states.n; }
@@ -68,12 +57,6 @@ tn_status tn_graph_state_at(const tn_graph *g, int32_t index, tn_state_info *out
   const tn_state *s = &g->states.data[index];
   const tn_state_info info = {TN_HEAD(tn_state_info), s->name, s->before, s->after, s->initial, 0};
   return tn_struct_out(out, &info, sizeof info);
-}
-
-int32_t tn_graph_n_entries(const tn_graph *g) { return (int32_t)g->entries.n; }
-
-const char *tn_graph_entry_at(const tn_graph *g, int32_t index) {
-  return index >= 0 && index < g->entries.n ? g->entries.data[index] : NULL;
 }
 
 /* ---- as inputs and outputs ---- */

@@ -130,6 +130,13 @@ tn_status tn_call_take_bodies(tn_call_frame *f);
 tn_status tn_call_fetch(tn_call_frame *f);
 /* The same unless the part fetches what it reads. */
 tn_status tn_call_fetch_for(tn_call_frame *f, const tn_part_owner *owner);
+/* call_subgraph.c: see tn_host. */
+tn_status tn_call_subgraph_shape(void *ctx, int64_t graph, uint32_t *out_n_inputs,
+                                 uint32_t *out_n_outputs);
+tn_status tn_call_subgraph_infer(void *ctx, int64_t graph, uint32_t n_in,
+                                 const tn_tensor *const *in, uint32_t n_out, tn_tensor *const *out);
+/* All that is known of a value without a shape: its dtype, and whether it is a list. */
+void tn_unknown_type(tn_tensor *t, const tn_tensor *type);
 extern const tn_host tn_plan_host;      /* the services while planning; ctx is a tn_call_frame */
 extern const tn_host tn_plan_show_host; /* the same for edits of plug-ins: graphs show elements */
 

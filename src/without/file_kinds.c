@@ -1,5 +1,6 @@
-/* In place of telling apart what files are that nothing here reads: identify.c and identify_zip.c
- * of base. Messages then say that a file is of no format that is listed. */
+/* In place of telling apart what files are that nothing here reads: identify.c,
+ * identify_protobuf.c and identify_zip.c of base. Messages then say that a file is of no format
+ * that is listed. */
 #include "base/identify.h"
 
 #include "without/without.h"
@@ -17,4 +18,9 @@ uint64_t tn_file_describe(const void *data, uint64_t size, const char *path, cha
   (void)data, (void)size, (void)path;
   if (text && text_size) *text = 0;
   return 0;
+}
+
+const char *tn_identify_protobuf(const uint8_t *data, uint64_t size) {
+  (void)data, (void)size;
+  return NULL;
 }

@@ -15,6 +15,6 @@ extern const char tn_without_devices, tn_without_plugins, tn_without_weight_cach
 /* of tn_feature_names */
 extern const char tn_without_merge_regions, tn_without_share_prefixes, tn_without_narrow_weights,
     tn_without_promote_halves, tn_without_move_transposes, tn_without_functions,
-    tn_without_subgraphs, tn_without_continuations;
+    tn_without_subgraphs, tn_without_continuations, tn_without_states, tn_without_external_data;
 
 #endif

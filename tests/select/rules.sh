@@ -42,8 +42,9 @@ says 0 '' select "$root/tests/emit/models/pools.onnx" --target none -o "$work/po
 grep -q '^feature merge_regions$' "$work/pools/parts.txt" || fail "a pass that changed a graph"
 grep -q '^feature' "$work/a/parts.txt" && fail "net.onnx has use for no feature"
 grep -q '^feature move_transposes$' "$work/hand/parts.txt" || fail "--add adds no features"
-for row in 'function functions' 'branch subgraphs' 'branch continuations'; do
-  model=$data/${row% *}.onnx feature=${row#* }
+for row in 'function.onnx functions' 'branch.onnx subgraphs' 'branch.onnx continuations' \
+  'external.onnx external_data' 'tflite/states/model.tflite states'; do
+  model=$data/${row% *} feature=${row#* }
   says 0 '' select "$model" --target none -o "$work/full"
   grep -q "^feature $feature$" "$work/full/parts.txt" || fail "$model: no feature $feature"
   grep -v "^feature $feature$" "$work/full/parts.txt" >"$work/short"

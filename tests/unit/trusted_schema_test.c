@@ -71,8 +71,9 @@ static void test_others(void **state) {
   expect_same("split.Tensor_out(Tensor(a|b -> *) self, Tensor?[] i, *, Tensor(a!)[] out) -> ()");
   expect_same("(str a='\\\\n\\n\\t\\'\"x', str[] b=['a, b', ']'], float c=-1e-05) -> Tensor");
   expect_same("(float[] a=[inf, -inf, nan], int[2]? b=None, int[] c=[], bool[3] d=True) -> ()");
-  expect_same("(Device d='cpu', Scalar s=2, Dimname[] n, QScheme q, Graph? g=None) -> (Tensor, "
-              "Tensor[])");
+  expect_same(
+      "(Device d='cpu', Scalar s=2, Dimname[] n, QScheme q, Graph? g=None) -> (Tensor, "
+      "Tensor[])");
 }
 
 /* Names of enumerations are none that it knows: what it cannot read it says. */

@@ -9,8 +9,7 @@
 #include "plan/plan.h"
 #include "tenon/device.h"
 
-/* All that is known of a value without a shape: its dtype, and whether it is a list. */
-static void unknown_type(tn_tensor *t, const tn_tensor *type) {
+void tn_unknown_type(tn_tensor *t, const tn_tensor *type) {
   *t = tn_tensor_make(type->dtype, TN_RANK_UNKNOWN, NULL, NULL);
   t->kind = type->kind;
 }
@@ -29,7 +28,7 @@ static tn_status fill_tensors(tn_call_frame *f, const int32_t *ids, uint32_t n, 
     if (v->known || outputs)
       *t = *v->type; /* of an output, what inference could say: its type, if not its dims */
     else
-      unknown_type(t, v->type);
+      tn_unknown_type(t, v->type);
     if (outputs) t->data = NULL;
     (*pointers)[k] = t;
   }
@@ -225,87 +224,6 @@ static const void *get_extension(void *ctx, const char *name) {
   return NULL;
 }
 
-static const tn_graph *find_subgraph(tn_call_frame *f, int64_t graph) {
-  const tn_gnode *n = tn_graph_node(f->graph, f->node);
-  if (graph >= 0 && graph < n->n_subgraphs) return n->subgraphs[graph];
-  (void)call_fail(f, TN_ERR_NOT_FOUND, "asks for subgraph %lld of %u", (long long)graph,
-                  n->n_subgraphs);
-  return NULL;
-}
-
-static tn_status subgraph_shape(void *ctx, int64_t graph, uint32_t *out_n_inputs,
-                                uint32_t *out_n_outputs) {
-  const tn_graph *sub = find_subgraph(ctx, graph);
-  if (!sub) return TN_ERR_NOT_FOUND;
-  *out_n_inputs = (uint32_t)sub->inputs.n;
-  *out_n_outputs = (uint32_t)sub->outputs.n;
-  return TN_OK;
-}
-
-/* Gives a value of the subgraph the type, and the data if it is constant, of a value outside. */
-static tn_status bind_input(tn_graph *sub, int32_t value, const tn_tensor *type) {
-  tn_value *v = tn_graph_val(sub, value);
-  if (type->kind == TN_KIND_TENSOR && type->data) {
-    tn_const *c = NULL;
-    tn_status s = tn_const_copy(sub->a, type, &c);
-    if (!s) s = tn_graph_set_const(sub, value, type, c);
-    tn_const_release(c);
-    return s;
-  }
-  tn_tensor own = tn_tensor_in(type);
-  own.data = NULL;
-  if (tn_graph_set_type(sub, value, &own)) return TN_ERR_MEMORY;
-  v->known = type->kind != TN_KIND_TENSOR || tn_tensor_elements(type) >= 0;
-  return TN_OK;
-}
-
-/* What does not fit is kept, not reported: a branch that is not taken need not fit the shapes at
- * hand. */
-static tn_status infer_quietly(tn_call_frame *f, tn_graph *sub, tn_cut *cut) {
-  tn_diag *diag = tn_diag_create();
-  tn_status s = tn_pass_infer(f->planner, sub, true, cut, diag);
-  if (s && diag) f->subgraph_reason = tn_arena_str(&f->arena, tn_diag_text(diag));
-  tn_diag_destroy(diag);
-  return s;
-}
-
-static tn_status infer_clone(tn_call_frame *f, tn_graph *sub, uint32_t n_in,
-                             const tn_tensor *const *in, uint32_t n_out, tn_tensor *const *out) {
-  tn_status s = TN_OK;
-  for (uint32_t k = 0; k < n_in && !s; k++)
-    if (in[k]) s = bind_input(sub, sub->inputs.data[k], in[k]);
-  for (int64_t k = 0; k < sub->captures.n && !s; k++) {
-    const tn_tensor *outer = f->call.inputs[sub->captures.data[k].input];
-    if (outer) s = bind_input(sub, sub->captures.data[k].inner, outer);
-  }
-  tn_cut cut = {0};
-  if (!s) s = infer_quietly(f, sub, &cut);
-  tn_vec_free(f->planner->a, &cut.continuation);
-  tn_vec_free(f->planner->a, &cut.needed);
-  for (uint32_t k = 0; k < n_out && !s; k++) {
-    if (!out[k]) continue;
-    const tn_value *v = tn_graph_val(sub, sub->outputs.data[k]);
-    tn_tensor type = *v->type;
-    if (!v->known) unknown_type(&type, v->type);
-    type.data = NULL;
-    s = tn_struct_out(out[k], &type, sizeof type);
-  }
-  return s;
-}
-
-/* What inference has made of a body is written in its place, when the node is inferred. */
-static tn_status keep_body(tn_call_frame *f, int64_t graph, tn_graph *body) {
-  const uint32_t n = tn_graph_node(f->graph, f->node)->n_subgraphs;
-  if (!f->bodies) f->bodies = tn_arena_alloc(&f->arena, n * sizeof *f->bodies);
-  if (!f->bodies) {
-    tn_graph_free(body);
-    return TN_ERR_MEMORY;
-  }
-  tn_graph_free(f->bodies[graph]);
-  f->bodies[graph] = body;
-  return TN_OK;
-}
-
 tn_status tn_call_take_bodies(tn_call_frame *f) {
   const tn_gnode *n = tn_graph_node(f->graph, f->node);
   for (uint32_t k = 0; f->bodies && k < n->n_subgraphs; k++) {
@@ -317,32 +235,15 @@ tn_status tn_call_take_bodies(tn_call_frame *f) {
   return TN_OK;
 }
 
-static tn_status subgraph_infer(void *ctx, int64_t graph, uint32_t n_in, const tn_tensor *const *in,
-                                uint32_t n_out, tn_tensor *const *out) {
-  tn_call_frame *f = ctx;
-  const tn_graph *sub = find_subgraph(f, graph);
-  if (!sub) return TN_ERR_NOT_FOUND;
-  if (n_in != sub->inputs.n || n_out != sub->outputs.n)
-    return call_fail(
-        f, TN_ERR_INVALID, "subgraph %lld has %lld inputs and %lld outputs, not %u and %u",
-        (long long)graph, (long long)sub->inputs.n, (long long)sub->outputs.n, n_in, n_out);
-  tn_graph *clone = tn_graph_clone(sub);
-  if (!clone) return TN_ERR_MEMORY;
-  tn_status s = infer_clone(f, clone, n_in, in, n_out, out);
-  if (!s && f->planner->onnx_opset) return keep_body(f, graph, clone);
-  tn_graph_free(clone);
-  return s;
-}
-
 /* Two tables that differ in how a graph is read. */
-#define MEMBERS(graph_table)                                                                      \
-  .head = TN_HEAD(tn_host), .graph = &(graph_table), .fail = call_fail, .log = host_log,          \
-  .alloc = host_alloc, .free = host_free, .needs_data = needs_data,                               \
-  .output_resize = output_resize, .string_set = string_set, .list_size = list_size,               \
-  .list_item = list_item, .list_append = list_append, .subgraph_shape = subgraph_shape,           \
-  .subgraph_infer = subgraph_infer, .subgraph_run = subgraph_run, .value_release = value_release, \
-  .output_set = output_set, .fetch = fetch, .get_extension = get_extension,                       \
-  .list_append_map = list_append_map
+#define MEMBERS(graph_table)                                                                    \
+  .head = TN_HEAD(tn_host), .graph = &(graph_table), .fail = call_fail, .log = host_log,        \
+  .alloc = host_alloc, .free = host_free, .needs_data = needs_data,                             \
+  .output_resize = output_resize, .string_set = string_set, .list_size = list_size,             \
+  .list_item = list_item, .list_append = list_append, .subgraph_shape = tn_call_subgraph_shape, \
+  .subgraph_infer = tn_call_subgraph_infer, .subgraph_run = subgraph_run,                       \
+  .value_release = value_release, .output_set = output_set, .fetch = fetch,                     \
+  .get_extension = get_extension, .list_append_map = list_append_map
 
 const tn_host tn_plan_host = {MEMBERS(tn_graph_api_table)};
 const tn_host tn_plan_show_host = {MEMBERS(tn_graph_show_table)};
