@@ -2,7 +2,7 @@
  * the text.
  *
  * Defaults are read in schema_default.c; roles and the layout of the attribute struct are computed
- * in schema_layout.c. */
+ * in schema_layout.c; schema_check.c says what a right text may not ask for. */
 #include "graph/schema_parse.h"
 
 #include <string.h>
@@ -276,7 +276,7 @@ tn_status tn_schema_parse(const char *text, tn_arena *arena, const char *what, t
     schema.n_returns = (int32_t)returns.n;
     status = (args.n && !schema.args) || (returns.n && !schema.returns)
                  ? tn_scan_no_memory(&s)
-                 : tn_schema_layout(&s, &schema);
+                 : tn_schema_settle(&s, &schema);
   }
   tn_vec_free(arena->a, &args);
   tn_vec_free(arena->a, &returns);

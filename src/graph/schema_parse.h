@@ -31,7 +31,7 @@ tn_status tn_schema_parse_default(tn_scan *s, tn_arg *arg);
 /* Sets roles, counts and the layout of the attribute struct. */
 void tn_schema_lay_out(tn_schema *schema);
 /* The same, and refuses what no operator can be called with. `at`: the place to blame. */
-tn_status tn_schema_layout(const tn_scan *s, tn_schema *schema);
+tn_status tn_schema_settle(const tn_scan *s, tn_schema *schema);
 
 /* Values of enumerations by name. */
 typedef struct tn_enum_name {
