@@ -160,7 +160,9 @@ static tn_status make_view(pte_reader *r, pte_value *v, bool *out_is) {
   const char *node = r->node;
   r->node = NULL; /* the instruction that reads it has that name */
   s = pte_new(r, v, &id);
-  if (!s) s = pte_add_node(r, "Reshape", in, 2, &id, 1, NULL, 0);
+  const tn_attr zero = {.head = TN_HEAD(tn_attr), .name = "allowzero", .kind = TN_ATTR_INT, .i = 1};
+  const tn_attr *const attrs[] = {&zero}; /* dims of 0 are what they say */
+  if (!s) s = pte_add_node(r, "Reshape", in, 2, &id, 1, attrs, 1);
   r->node = node;
   return s ? s : pte_write(r, v, id);
 }

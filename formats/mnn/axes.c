@@ -58,8 +58,10 @@ static int32_t layer_norm(mnn_reader *r) {
   const tn_attr a[] = {tn_attr_int("axis", -n),
                        tn_attr_float("epsilon", tn_flat_float(&r->param, EPSILON, 0))};
   const int32_t x = mnn_in(r, 0);
-  int32_t one = scale.size ? TN_NO_ID : mnn_number(r, TN_F32, 1);
-  const int32_t factors = scale.size ? mnn_vector(r, scale) : one;
+  const int32_t factors = scale.size
+                              ? mnn_vector(r, scale)
+                              : mnn_emit_2(r, "Expand", mnn_number(r, TN_F32, 1),
+                                           mnn_emit_int(r, "Shape", x, "start", -n)); /* ones */
   if (n > 1 && scale.size) return mnn_refuse(r, "a scale of more than one dim");
   const int32_t in[] = {x, factors, bias.size ? mnn_vector(r, bias) : TN_NO_ID};
   if (rms && !bias.size) return mnn_emit(r, "RMSNormalization", in, 2, a, 2);

@@ -68,6 +68,26 @@ tn_status mnn_interp(const tn_call *call, tn_graph *graph, int32_t node) {
   return tn_low_done(&c, tn_low_emit(&c, "Resize", in, in[3] == TN_NO_ID ? 3 : 4, attrs, 4));
 }
 
+/* Of x with one dim of space the windows have a second one of size 1. */
+tn_status mnn_pool(const tn_call *call, tn_graph *graph, int32_t node) {
+  enum { MOST = 6 };
+  const tn_lowering c = tn_low_open(call, graph, node);
+  const tn_tensor *x = tn_low_type(&c, 0);
+  const tn_node *n = tn_low_node(&c);
+  const char *op = tn_low_int(&c, "mean", 0) ? "AveragePool" : "MaxPool";
+  tn_attr attrs[MOST];
+  uint32_t n_attrs = 0;
+  for (uint32_t k = 0; k < n->n_attrs && n_attrs < MOST; k++)
+    if (strcmp(n->attrs[k]->name, "mean")) attrs[n_attrs++] = *n->attrs[k];
+  int32_t in = tn_low_in(&c, 0);
+  if (x->rank != 3) return tn_low_done(&c, tn_low_emit(&c, op, &in, 1, attrs, n_attrs));
+  const int64_t last = 3;
+  const int32_t axes = tn_low_ints_const(&c, &last, 1);
+  in = tn_low_2(&c, "Unsqueeze", in, axes);
+  return tn_low_done(&c,
+                     tn_low_2(&c, "Squeeze", tn_low_emit(&c, op, &in, 1, attrs, n_attrs), axes));
+}
+
 tn_status mnn_mod(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering c = tn_low_open(call, graph, node);
   const bool is_float = tn_low_type(&c, 0)->dtype != TN_I32;

@@ -155,14 +155,31 @@ static int32_t strided_slice(mnn_reader *r) {
   return mnn_emit(r, "Slice", in, (uint32_t)r->in.n, NULL, 0);
 }
 
+/* Parts that end where the points say, and a last one. */
+static int32_t cut(mnn_reader *r, const tn_flat_vector *points) {
+  const int64_t axis = mnn_param_int(r, 0, 0);
+  for (uint64_t k = 0; k <= points->n && !r->status; k++) {
+    const int64_t from = k ? tn_flat_int_at(points, k - 1) : 0,
+                  to = k < points->n ? tn_flat_int_at(points, k) : INT64_MAX;
+    const int32_t in[] = {mnn_in(r, 0), mnn_i64s(r, &from, 1), mnn_i64s(r, &to, 1),
+                          mnn_i64s(r, &axis, 1)};
+    const int32_t out = mnn_out(r, k);
+    mnn_set(r, k, out);
+    mnn_add(r, "", "Slice", in, 4, &out, 1, NULL, 0);
+  }
+  return TN_NO_ID;
+}
+
 static int32_t split(mnn_reader *r) {
   const tn_flat_vector points = tn_flat_vec(&r->param, 1, 4);
   int32_t out[MAX_OUTPUTS];
   int64_t sizes[MAX_OUTPUTS];
   enum { OF_TENSORFLOW = 1 };
-  if (r->out.n < 1 || r->out.n > 2 * TN_MAX_RANK) return mnn_refuse(r, "so many parts");
   const bool by_size = mnn_param_byte(r, 2, 0) == OF_TENSORFLOW || points.n == r->out.n;
-  if (points.n > 1 && (!by_size || points.n != r->out.n)) return mnn_refuse(r, "points of a slice");
+  if (points.n && !by_size && points.n + 1 == r->out.n) return cut(r, &points);
+  if (r->out.n < 1 || r->out.n > 2 * TN_MAX_RANK) return mnn_refuse(r, "so many parts");
+  if (points.n > 1 && (!by_size || points.n != r->out.n))
+    return mnn_refuse(r, "these points of a slice");
   for (uint64_t k = 0; k < r->out.n; k++) {
     out[k] = mnn_out(r, k);
     mnn_set(r, k, out[k]);

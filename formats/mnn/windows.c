@@ -60,9 +60,8 @@ static int32_t convolution(mnn_reader *r) {
   const tn_flat_vector more = tn_flat_vec(&c, COMMON_OUT_PADS, 4);
   const int64_t extra[] = {more.n == 2 ? tn_flat_int_at(&more, 0) : 0,
                            more.n == 2 ? tn_flat_int_at(&more, 1) : 0};
-  if (transposed && ((more.n && more.n != 2) || tn_flat_int(&c, COMMON_PAD_MODE, 1, 0) ||
-                     tn_flat_int(&c, COMMON_HAS_SHAPE, 1, 0)))
-    return mnn_refuse(r, "padding of outputs by a mode or shape");
+  if (transposed && ((more.n && more.n != 2) || tn_flat_int(&c, COMMON_HAS_SHAPE, 1, 0)))
+    return mnn_refuse(r, "padding of outputs by a shape");
   const int64_t shape[] = {transposed ? in : out, transposed ? out / group : in / group,
                            a.kernel[0], a.kernel[1]};
   a.attrs[a.n++] = tn_attr_ints("dilations", (tn_ints){a.dilations, 2});
@@ -88,7 +87,9 @@ static int32_t pooling(mnn_reader *r) {
     return mnn_emit_1(r, mean ? "GlobalAveragePool" : "GlobalMaxPool", x);
   window w = {.kernel = {mnn_param_int(r, POOL_KERNEL_Y, 0), mnn_param_int(r, POOL_KERNEL_X, 0)},
               .strides = {mnn_param_int(r, POOL_STRIDE_Y, 0), mnn_param_int(r, POOL_STRIDE_X, 0)},
-              .dilations = {1, 1}};
+              .dilations = {1, 1},
+              .attrs = {tn_attr_int("mean", mean)},
+              .n = 1};
   if (!window_pads(r, &w, &pads, mnn_param_int(r, POOL_PAD_X, 0), mnn_param_int(r, POOL_PAD_Y, 0),
                    mode))
     return TN_NO_ID;
@@ -97,7 +98,7 @@ static int32_t pooling(mnn_reader *r) {
   /* networks from Caffe count the padding, if nothing else is said */
   const bool of_caffe = !tn_flat_int(&r->net, NET_SOURCE, 1, 0) && mode == PAD_VALUES;
   if (mean) w.attrs[w.n++] = tn_attr_int("count_include_pad", count ? count == 1 : of_caffe);
-  return mnn_emit(r, mean ? "AveragePool" : "MaxPool", &x, 1, w.attrs, w.n);
+  return mnn_emit_in(r, "mnn", "Pool", &x, 1, w.attrs, w.n);
 }
 
 static int32_t pooling_3d(mnn_reader *r) {

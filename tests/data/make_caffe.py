@@ -165,6 +165,12 @@ def layers(folder, rng):
          x.mean((2,3),keepdims=True)),
         ('type: "Permute" permute_param{order:1}',
          x.transpose(1,0,2,3)),
+        ('type: "ReLU6"',
+         np.clip(x,0,6)),
+        ('type: "ShuffleChannel" shuffle_channel_param{group:2}',
+         x.reshape(2,2,2,3,5).swapaxes(1,2).reshape(x.shape)),
+        ('type: "Upsample" upsample_param{scale:2}',
+         x.repeat(2,2).repeat(2,3)),
     ]
     ref = os.path.join(folder, 'ref')
     os.makedirs(ref, exist_ok=True)

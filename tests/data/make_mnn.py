@@ -204,6 +204,32 @@ def boxes(most):
     return model(nodes, [numbers("parts", 4, 1), numbers("most", most)] + limits, [1, 12, 5], ["y"])
 
 
+def lines():
+    """Windows over one dim, a normalisation that has no scales, groups cut apart by points."""
+    nodes = [
+        node("InstanceNormalization", "x scale shift", "n"),
+        node("AveragePool", "n", "p", kernel_shape=[2], strides=[2]),
+        node("MaxPool", "p", "y", kernel_shape=[3], strides=[1]),
+        node("Unsqueeze", "n axis3", "u"),
+        node("ConvTranspose", "u w", "z", group=3, auto_pad="VALID", strides=[2, 1]),
+    ]
+    weights = [weight("scale", 6), weight("shift", 6), weight("w", 6, 2, 3, 1), numbers("axis3", 3)]
+    return model(nodes, weights, [2, 6, 9], ["y", "z"])
+
+
+def halves():
+    """Constants that are no weights, in half the bytes."""
+    nodes = [
+        node("Resize", "x none scales", "r", mode="nearest", nearest_mode="floor",
+             coordinate_transformation_mode="asymmetric"),
+        node("Mul", "r c", "m"),
+        node("Sigmoid", "m", "y"),
+    ]
+    nodes[0].input[1] = ""
+    scales = numpy_helper.from_array(np.array([1, 1, 2, 2], np.float32), "scales")
+    return model(nodes, [scales, weight("c", 1, 2, 6, 4)], [1, 2, 3, 2], ["y"])
+
+
 def write(folder, name, network, *options, run_by=None):
     case = folder / name
     (case / "ref").mkdir(parents=True, exist_ok=True)
@@ -262,6 +288,8 @@ def main():
     write(folder, "eye", eye())
     write(folder, "boxes", boxes(20))
     write(folder, "gates", gates(), "--useOriginRNNImpl")
+    write(folder, "lines", lines())
+    write(folder, "half_constants", halves(), "--fp16")
     write(folder, "control", control(), run_by=run_module)
 
 

@@ -4,6 +4,8 @@ answers. Needs tensorflow; run by hand: tests/data/make_tensorflow.py"""
 import os
 import pathlib
 import shutil
+import subprocess
+import sys
 
 os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
@@ -160,6 +162,11 @@ def saved_model():
     y = m.serve(ids)
     store(folder, [ids], [y["n"].numpy(), y["y"].numpy()])
     shutil.rmtree(folder / "assets", ignore_errors=True)
+    packed = here / "tensorflow" / "saved_packed"  # the same, its index compressed
+    shutil.copytree(folder, packed)
+    index = "variables/variables.index"
+    pack = here.parent / "tensorflow" / "pack_index.py"
+    subprocess.run([sys.executable, pack, folder / index, packed / index], check=True)
 
 
 def saved_v1():
