@@ -1,10 +1,13 @@
-/* Does a device or an accelerator compute what it takes? Operators one by one, each against the
- * CPU, on several inputs, and twice on the same. */
+/* Does a device or an accelerator compute what it takes? Operators one by one and small models, each
+ * against the CPU, on several inputs, and twice on the same. */
 #include "harness/conform.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "device/device.h"
+#include "exec/exec.h"
 
 /* ---- what is tried ---- */
 
@@ -16,7 +19,9 @@ typedef struct op_case {
   bool is_const;            /* b: as weights are */
 } op_case;
 
-static const op_case cases[CHECK_CONFORM_CASES] = {
+enum { N_COMPARED = CHECK_CONFORM_OPS + CHECK_CONFORM_MODELS };
+
+static const op_case cases[N_COMPARED] = {
     {"Add", "A", "B", 3, 3, {2, 3, 8}, {2, 3, 8}, NULL, NULL, false},
     {"Add", "A", "B", 3, 1, {2, 3, 8}, {8}, NULL, NULL, false},
     {"Sub", "A", "B", 2, 2, {5, 7}, {5, 7}, NULL, NULL, false},
@@ -44,6 +49,11 @@ static const op_case cases[CHECK_CONFORM_CASES] = {
     {"GlobalAveragePool", "X", NULL, 4, 0, {1, 3, 9, 9}, {0}, NULL, NULL, false},
     {"Transpose", "data", NULL, 3, 0, {2, 3, 5}, {0}, NULL, NULL, false},
     {"Identity", "input", NULL, 2, 0, {4, 4}, {0}, NULL, NULL, false},
+    /* models, of conform_models.c */
+    {"model: images", "x", NULL, 4, 0, {1, 3, 16, 16}, {0}, NULL, NULL, false},
+    {"model: attention", "x", NULL, 3, 0, {1, 12, 16}, {0}, NULL, NULL, false},
+    {"model: pieces", "x", NULL, 3, 0, {2, 12, 5}, {0}, NULL, NULL, false},
+    {"model: many elements", "x", NULL, 1, 0, {1031}, {0}, NULL, NULL, false},
 };
 
 /* OPSET: one that other runtimes have, too. */
@@ -84,17 +94,28 @@ static void fill_trial(trial *t, uint32_t seed) {
   fill(t->data_b, tn_tensor_elements(&t->b), seed + 77);
 }
 
-/* ---- one operator, somewhere ---- */
+/* ---- one of them, somewhere ---- */
 
-static tn_status open_model(tn_runtime *rt, const trial *t, const tn_model_options *o,
-                            tn_diag *diag, tn_model **model, tn_session **session) {
+static tn_status load(tn_runtime *rt, const trial *t, const tn_model_options *o, tn_diag *diag,
+                      tn_model **model) {
   const op_case *c = t->c;
+  const int index = (int)(c - cases) - CHECK_CONFORM_OPS;
+  if (index >= 0) {
+    tn_graph *g = check_conform_graph(rt, index, &t->a);
+    return g ? tn_model_from_graph_take(rt, g, o, diag, model) : TN_ERR_MEMORY;
+  }
   tn_op_arg args[3] = {{.name = c->a, .tensor = &t->a}};
   uint32_t n = 1;
   if (c->b)
     args[n++] = (tn_op_arg){.name = c->b, .tensor = &t->b, .flags = c->is_const ? TN_ARG_CONST : 0};
   if (c->attr) args[n++] = (tn_op_arg){.name = c->attr, .text = c->value};
-  tn_status status = tn_model_from_op(rt, c->op, OPSET, args, n, 1, o, diag, model);
+  return tn_model_from_op(rt, c->op, OPSET, args, n, 1, o, diag, model);
+}
+
+static tn_status open_model(tn_runtime *rt, const trial *t, const tn_model_options *o,
+                            tn_diag *diag, tn_model **model, tn_session **session) {
+  const op_case *c = t->c;
+  tn_status status = load(rt, t, o, diag, model);
   if (!status) status = tn_session_create(*model, diag, session);
   if (!status) status = tn_session_set_input(*session, 0, &t->a, diag);
   if (!status && c->b && !c->is_const) status = tn_session_set_input(*session, 1, &t->b, diag);
@@ -151,8 +172,17 @@ static void run_both(trial *t, tn_session *there, tn_session *here, tn_diag *dia
     snprintf(why, size, "%.300s", tn_diag_message(diag, n_said, NULL));
 }
 
+static bool is_device(tn_runtime *rt, const char *target) {
+  tn_diag *diag = tn_diag_create();
+  tn_device *d = NULL;
+  const bool is_open = !tn_device_open(rt->devices, target, diag, &d);
+  tn_device_close(d);
+  tn_diag_destroy(diag);
+  return is_open;
+}
+
 /* An operator that any target may take. */
-tn_status check_conform_open(tn_runtime *rt, const char *target, tn_diag *diag) {
+tn_status check_conform_open(tn_runtime *rt, const char *target, tn_diag *diag, int *out_n_cases) {
   const tn_tensor x = tn_tensor_make(TN_F32, 1, (int64_t[]){4}, NULL);
   const tn_op_arg args[] = {{.name = "A", .tensor = &x}, {.name = "B", .tensor = &x}};
   const tn_model_options there = {.head = TN_HEAD(tn_model_options),
@@ -162,13 +192,16 @@ tn_status check_conform_open(tn_runtime *rt, const char *target, tn_diag *diag) 
   tn_model *model = NULL;
   const tn_status status = tn_model_from_op(rt, "Add", OPSET, args, 2, 1, &there, diag, &model);
   tn_model_destroy(model);
+  *out_n_cases = N_COMPARED + (is_device(rt, target) ? CHECK_CONFORM_DRIVER : 0);
   return status == TN_ERR_NOT_FOUND || status == TN_ERR_MEMORY ? status : TN_OK;
 }
 
-const char *check_conform_op(int index) { return cases[index].op; }
+const char *check_conform_name(int index) {
+  return index < N_COMPARED ? cases[index].op : check_conform_driver_name(index - N_COMPARED);
+}
 
-void check_conform(tn_runtime *rt, const char *target, int index, check_conformed *out) {
-  const op_case *c = &cases[index];
+/* An operator or a model. */
+static void conform(tn_runtime *rt, const char *target, const op_case *c, check_conformed *out) {
   trial t = {.c = c};
   tn_model *models[2] = {NULL, NULL};
   tn_session *sessions[2] = {NULL, NULL};
@@ -197,4 +230,11 @@ void check_conform(tn_runtime *rt, const char *target, int index, check_conforme
     tn_model_destroy(models[k]);
   }
   tn_diag_destroy(diag);
+}
+
+void check_conform(tn_runtime *rt, const char *target, int index, check_conformed *out) {
+  if (index < N_COMPARED)
+    conform(rt, target, &cases[index], out);
+  else
+    check_conform_driver(rt, target, index - N_COMPARED, out);
 }

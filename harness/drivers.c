@@ -44,17 +44,17 @@ typedef struct outcome {
   char refused[400]; /* the first reason why something was not */
 } outcome;
 
-/* One operator: planned, run, and compared with the CPU. */
+/* One operator or model, planned, run, and compared with the CPU; or what the driver does alone. */
 static void try_case(check_env *env, const char *device, int index, outcome *all) {
   check_conformed c;
-  if (!check_unit_begin(env, "%s, case %d on %s", check_conform_op(index), index + 1, device))
+  if (!check_unit_begin(env, "%s, case %d on %s", check_conform_name(index), index + 1, device))
     return;
   check_around_library(env);
-  check_doing(env, "a callback, while a model is planned or run");
+  check_doing(env, "a callback");
   check_conform(env->runtime, device, index, &c);
   check_doing(env, "%s", "");
   check_around_library(env);
-  all->any = all->any || c.taken || *c.why;
+  all->any = all->any || (c.taken && !c.of_driver) || *c.why;
   if (!*all->refused) snprintf(all->refused, sizeof all->refused, "%s", c.refused);
   if (*c.why) check_fail(env, "%s", c.why);
   check_unit_end(env);
@@ -67,8 +67,9 @@ void check_driver(check_env *env, const tn_device_driver *driver) {
   check_part(env, "driver '%s'", driver->name);
   snprintf(name, sizeof name, "%s:0", driver->name);
   if (!try_device(env, name)) return;
-  for (int k = 0; k < CHECK_CONFORM_CASES; k++) try_case(env, name, k, &all);
+  const int n = CHECK_CONFORM_OPS + CHECK_CONFORM_MODELS;
+  for (int k = 0; k < n + CHECK_CONFORM_DRIVER; k++) try_case(env, name, k, &all);
   if (!all.any && !env->totals->failed)
     check_skip(env, "nothing was computed on '%s': it takes none of %d operators: %.300s", name,
-               CHECK_CONFORM_CASES, all.refused);
+               CHECK_CONFORM_OPS, all.refused);
 }

@@ -1,6 +1,6 @@
 /* What the accelerator onnxruntime uses of ONNX Runtime's C API, declared from its documentation.
  * The API is a table of functions that only grows at its end, so that a function is known by its
- * place. All that is used here was there in the first version. */
+ * place. The newest that is used here came with version 1.6. */
 #ifndef ORT_H
 #define ORT_H
 
@@ -53,6 +53,8 @@ typedef struct ort_api {
   void (*release_value)(ort_value *);
   void *gap_97[3];
   void (*release_session_options)(ort_session_options *);
+  void *gap_101[29];
+  ort_status *(*add_config)(ort_session_options *, const char *key, const char *value);
 } ort_api;
 
 /* The library, opened. */

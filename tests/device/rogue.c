@@ -74,6 +74,42 @@ static tn_status copy_nothing(const tn_device_call *c, void *recording, const tn
   return TN_OK;
 }
 
+/* Whole words only. */
+static tn_status copy_words(const tn_device_call *c, void *recording, const tn_device_range *from,
+                            const tn_device_range *to) {
+  tn_device_range a = *from, b = *to;
+  a.bytes = b.bytes = from->bytes / 4 * 4;
+  return shadow_driver.record_copy(c, recording, &a, &b);
+}
+
+static tn_status fill_bytes(const tn_device_call *c, void *recording, const tn_device_range *to,
+                            uint32_t word) {
+  return shadow_driver.record_fill(c, recording, to, word % 256 * 0x01010101);
+}
+
+static tn_status barrier_nothing(const tn_device_call *c, void *recording) {
+  (void)c, (void)recording;
+  return TN_OK;
+}
+
+static tn_status memory_any(const tn_device_call *c, void *device, uint64_t bytes, uint32_t use,
+                            void **out) {
+  return shadow_driver.buffer_new(c, device, bytes > UINT64_C(1) << 40 ? 64 : bytes, use, out);
+}
+
+static tn_status describe_other(const tn_device_call *c, void *device, tn_device_info *info) {
+  static unsigned n;
+  const tn_status status = shadow_driver.describe(c, device, info);
+  info->stamp = n++ % 2 ? "rogue 1" : "rogue 2";
+  return status;
+}
+
+/* What has little time is said to have ended. */
+static tn_status wait_short(const tn_device_call *c, void *queue, uint64_t mark,
+                            uint64_t timeout_ns) {
+  return timeout_ns < 1000000 ? TN_OK : shadow_driver.wait(c, queue, mark, timeout_ns);
+}
+
 /* The work goes on meanwhile, with all that it was given. */
 static tn_status wait_no_status(const tn_device_call *c, void *queue, uint64_t mark,
                                 uint64_t timeout_ns) {
@@ -116,6 +152,12 @@ static void misbehave(const char *how) {
   if (!strcmp(how, "describe_crash")) driver.describe = describe_crash;
   if (!strcmp(how, "refuse_long")) driver.refuse = refuse_long;
   if (!strcmp(how, "copy_nothing")) driver.record_copy = copy_nothing;
+  if (!strcmp(how, "copy_words")) driver.record_copy = copy_words;
+  if (!strcmp(how, "fill_bytes")) driver.record_fill = fill_bytes;
+  if (!strcmp(how, "barrier_nothing")) driver.record_barrier = barrier_nothing;
+  if (!strcmp(how, "memory_any")) driver.buffer_new = memory_any;
+  if (!strcmp(how, "describe_other")) driver.describe = describe_other;
+  if (!strcmp(how, "wait_short")) driver.wait = wait_short;
   if (!strcmp(how, "wait_no_status")) driver.wait = wait_no_status;
   if (!strcmp(how, "wait_early")) driver.wait = wait_early;
   if (!strcmp(how, "wait_never")) driver.wait = wait_never;

@@ -54,4 +54,20 @@ says copy_nothing 1 "${part}Add, case 1 on rogue:0: element 0 is " "${vet[@]}"
 says wait_early 1 "${part}Add, case 1 on rogue:0: *it has not ended after " "${vet[@]}"
 says wait_never 1 "${part}Add, case 1 on rogue:0: hangs in a callback" "${vet[@]}"
 
+# what models ask for seldom or never, conform does
+conform=("$tenon" conform rogue:0 --plugin "$plugin")
+says nothing_wrong 0 "rogue:0: 41 of 41 cases taken, 0 failed" "${conform[@]}"
+fails="FAILED    driver: "
+says copy_words 1 "${fails}copies of odd bytes at odd offsets: 1 bytes from 1 over 2 to 3: byte 0 \
+is 238, not " "${conform[@]}"
+says fill_bytes 1 "${fails}fills: a word that was filled: byte " "${conform[@]}"
+says barrier_nothing 1 "${fails}barriers keep order: 60 copies with a barrier each: byte " \
+  "${conform[@]}"
+says memory_any 1 "${fails}memory that is not there: buffer_new() of 2^60 bytes answers 0 (" \
+  "${conform[@]}"
+says describe_other 1 "${fails}name and stamp: describe() gives another stamp the second time" \
+  "${conform[@]}"
+says wait_short 1 "${fails}time that is up: wait() for 1 us answers TN_OK: byte " "${conform[@]}"
+says wait_short 1 "${part}driver: time that is up, case 38 on rogue:0: wait() for 1 us" "${vet[@]}"
+
 [ $failures = 0 ] || exit 1
