@@ -1,6 +1,6 @@
 /* tenon conform: does a device or an accelerator compute what it takes? Operators one by one and
- * small models, each against the CPU, on several inputs, and twice on the same; and of a device what
- * its driver does by itself. */
+ * small models, each against the CPU, on several inputs, and twice on the same; and of a device
+ * what its driver does by itself. */
 #include "harness/conform.h"
 
 #include <string.h>

@@ -213,8 +213,8 @@ struct tn_device_driver {
   /* A queue does what was submitted to it in order; one submission ends before the next begins. */
   tn_status (*queue_new)(const tn_device_call *c, void *device, void **out_queue);
   void (*queue_free)(const tn_device_call *c, void *queue); /* it may still be running */
-  /* Returns at once. recording: no submission of it is running. mark: of this queue, one higher with
-   * each submission. */
+  /* Returns at once. recording: no submission of it is running. mark: of this queue, one higher
+   * with each submission. */
   tn_status (*submit)(const tn_device_call *c, void *queue, void *recording, uint64_t mark);
   /* Until the submission `mark` has ended. TN_ERR_STATE: not within that time. Other errors: what
    * the work up to this mark failed with. */

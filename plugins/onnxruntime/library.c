@@ -49,8 +49,8 @@ static int n_threads(void) {
   return n > 0 && n < 1024 ? (int)n : 0;
 }
 
-/* What it rounds or cuts off for speed by default: sums of products of u8 and i8 are held in 16 bits
- * where there is no VNNI, and what is multiplied by weights in blocks becomes 8 bits. */
+/* What it rounds or cuts off for speed by default: sums of products of u8 and i8 are held in 16
+ * bits where there is no VNNI, and what is multiplied by weights in blocks becomes 8 bits. */
 static tn_status be_exact(const tn_accelerator_call *call, const ort *o) {
   static const char *const entries[][2] = {{"session.x64quantprecision", "1"},
                                            {"session.qdq_matmulnbits_accuracy_level", "1"}};
