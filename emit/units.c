@@ -46,10 +46,36 @@ static const char *refusal_of(const emit_unit *u) {
   return u->emitter->refuse ? u->emitter->refuse(call) : NULL;
 }
 
+static bool is_constant(const emit_model *m, int32_t slot) {
+  while (m->plan->slots[slot].alias_of >= 0) slot = m->plan->slots[slot].alias_of;
+  return m->plan->slots[slot].place == TN_PLACE_CONST;
+}
+
+/* The call of a task as emitters see it: data of this run are none of constants. */
+static const tn_call *call_of(emit_model *m, const tn_task *t) {
+  const uint32_t n = t->call.n_inputs;
+  const int32_t *slots = t->step->node->node.inputs;
+  tn_call *call = emit_alloc(m, sizeof *call);
+  tn_tensor *values = emit_alloc(m, (n + 1) * sizeof *values);
+  const tn_tensor **inputs = emit_alloc(m, (n + 1) * sizeof *inputs);
+  if (!call || !values || !inputs) return NULL;
+  *call = t->call;
+  call->inputs = inputs;
+  for (uint32_t k = 0; k < n; k++) {
+    inputs[k] = NULL;
+    if (!t->call.inputs[k]) continue;
+    values[k] = *t->call.inputs[k];
+    if (!is_constant(m, slots[k])) values[k].data = NULL;
+    inputs[k] = &values[k];
+  }
+  return call;
+}
+
 static bool add_unit(emit_model *m, const tn_task *t) {
   emit_unit *u = &m->units[m->n_units++];
-  *u =
-      (emit_unit){.step = t->step, .call = &t->call, .emitter = find_emitter(t->step->choice->def)};
+  *u = (emit_unit){
+      .step = t->step, .call = call_of(m, t), .emitter = find_emitter(t->step->choice->def)};
+  if (!u->call) return false;
   const char *why = refusal_of(u);
   if (why) {
     tn_diag_add(m->diag, TN_DIAG_ERROR, "node '%s' (%s), kernel '%s': %s", t->step->node->node.name,
@@ -106,6 +132,20 @@ static bool check_types(emit_model *m) {
   return ok;
 }
 
+/* What a plan was made for, its C would not look at. */
+static bool check_keys(emit_model *m) {
+  bool ok = true;
+  for (int32_t k = 0; k < m->plan->n_inputs; k++) {
+    if (!m->plan->key[k].data) continue;
+    tn_diag_add(m->diag, TN_DIAG_ERROR,
+                "input '%s': what is computed was decided by its value, which may be another one "
+                "in the next run: make it a constant of the model",
+                m->plan->slots[m->plan->inputs[k]].name);
+    ok = false;
+  }
+  return ok;
+}
+
 /* What the plan as a whole cannot be. */
 static bool check_plan(emit_model *m) {
   const tn_plan *p = m->plan;
@@ -123,6 +163,7 @@ static bool check_plan(emit_model *m) {
     }
   }
   ok = check_types(m) && ok;
+  ok = check_keys(m) && ok;
   return check_states(m) && ok;
 }
 

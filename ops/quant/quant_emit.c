@@ -73,9 +73,14 @@ static void emit_dequantize(const tn_emit *e) {
 static const char *refuse_add(const tn_call *call) {
   const tn_tensor *a = call->inputs[0], *b = call->inputs[1], *y = call->outputs[0];
   if (a->dtype != y->dtype || b->dtype != y->dtype) return "takes one type only";
-  if (tn_elements(a) != tn_elements(y) || tn_elements(b) != tn_elements(y))
-    return "takes tensors of one shape";
-  return NULL;
+  const int64_t n = tn_elements(y), n_a = tn_elements(a), n_b = tn_elements(b);
+  return (n_a == n || n_a == 1) && (n_b == n || n_b == 1) ? NULL
+                                                          : "takes tensors of one shape, or values";
+}
+
+/* What is added to each element of the other operand has no step. */
+static int add_step(const tn_emit *e, int input) {
+  return tn_elements(e->call->inputs[input]) == tn_elements(e->call->outputs[0]);
 }
 
 static void emit_add(const tn_emit *e) {
@@ -90,18 +95,19 @@ static void emit_add(const tn_emit *e) {
   e->code(e, "emit/round_even.c");
   e->code(e, "emit/quant_add.c");
   e->function(e, name,
-              "static void %s(const struct quant_add *s, const %s *a, const %s *b, %s *y,\n"
-              "               int32_t n) {\n"
+              "static void %s(const struct quant_add *s, const %s *a, int32_t a_step,\n"
+              "               const %s *b, int32_t b_step, %s *y, int32_t n) {\n"
               "  for (int32_t k = 0; k < n; k++) {\n"
-              "    y[k] = (%s)quant_sum(s, (float)a[k], (float)b[k]);\n"
+              "    y[k] = (%s)quant_sum(s, (float)a[k * a_step], (float)b[k * b_step]);\n"
               "  }\n"
               "}\n",
               name, type, type, type, type);
   e->table(e, "static const struct quant_add quant_add_%u = {", e->step);
   for (int k = 0; k < 9; k++) e->table(e, "%s%s", k ? ", " : "", tn_emit_float(all[k], text));
   e->table(e, "};\n");
-  e->line(e, "%s(&quant_add_%u, %s, %s, %s, %lld);", name, e->step, e->input(e, 0), e->input(e, 1),
-          e->output(e, 0), (long long)tn_elements(e->call->outputs[0]));
+  e->line(e, "%s(&quant_add_%u, %s, %d, %s, %d, %s, %lld);", name, e->step, e->input(e, 0),
+          add_step(e, 0), e->input(e, 1), add_step(e, 1), e->output(e, 0),
+          (long long)tn_elements(e->call->outputs[0]));
 }
 
 /* ---- QuantTable ---- */

@@ -410,15 +410,20 @@ model("normalised", [
      "i8_low": np.int8(-20), "u8_high": np.uint8(200), "i32_low": np.int32(-2147483648),
      "i32_high": np.int32(99)})
 
-# Nothing of this can be written: a shape that depends on data, text, and a loop.
+# Nothing of this can be written: a shape that depends on data, text, a loop, and what depends on
+# the value of an input, when it runs and when it is planned.
 model("refused", [
     node("NonZero", "x", "n"),
     node("Cast", "n", "f", to=T.FLOAT),
     node("StringNormalizer", "text", "t", case_change_action="UPPER"),
     node("CumSum", "x axis", "c"),
-], [value("x", [3, 4]), value("text", [2], T.STRING)],
-    [value("f", [2, "n"]), value("t", [2], T.STRING), value("c", [3, 4])],
-    {"axis": np.array(0, np.int64)})
+    node("Clip", "x low", "b"),
+    node("Slice", "x axis1 ends", "e"),
+], [value("x", [3, 4]), value("text", [2], T.STRING), value("low", []),
+    value("ends", [1], T.INT64)],
+    [value("f", [2, "n"]), value("t", [2], T.STRING), value("c", [3, 4]), value("b", [3, 4]),
+     value("e", ["a", "b"])],
+    {"axis": np.array(0, np.int64), "axis1": np.array([0], np.int64)})
 
 
 # Integers as TensorFlow Lite has them: scales of one and of each channel to all types, SVDF of both
@@ -479,3 +484,21 @@ model("frames", [
      "inverse": np.float32(-1), "last": np.array([-1], np.int64),
      "d": np.array([0, -1, 1, 2, -3, 7, 100], np.int32),
      "e": np.array([0, -1, 1, 2, -3, 7, 100], np.int64)})
+
+# Products of a transposed A, of many rows and of few; logarithms of a softmax; sums of codes and a
+# single one.
+model("turned", [
+    node("Gemm", "a b c", "g0", transA=1, alpha=0.5),
+    node("Gemm", "few b", "g1", transA=1),
+    node("Gemm", "few bt c", "g2", transA=1, transB=1, beta=2.0),
+    node("LogSoftmax", "g0", "l0"),
+    node("LogSoftmax", "g0", "l1", axis=0),
+    h.make_node("QuantAdd", ["q", "one"], ["s0"], "s0", domain="tenon", a_scale=0.1, a_zero=3,
+                b_scale=0.02, b_zero=-7, y_scale=0.05, y_zero=5, lo=-128, hi=127, y_dtype=5),
+    h.make_node("QuantAdd", ["one", "q"], ["s1"], "s1", domain="tenon", a_scale=0.1, a_zero=3,
+                b_scale=0.02, b_zero=-7, y_scale=0.05, y_zero=5, lo=0, hi=100, y_dtype=5),
+], [value("a", [450, 9]), value("few", [450, 2]), value("q", [3, 5], T.INT8)],
+    [value("l0", [9, 7]), value("l1", [9, 7]), value("g1", [2, 7]), value("g2", [2, 7]),
+     value("s0", [3, 5], T.INT8), value("s1", [3, 5], T.INT8)],
+    {"b": floats(450, 7), "bt": floats(7, 450), "c": floats(7), "one": np.array([93], np.int8)},
+    extra=[h.make_opsetid("tenon", 1)])

@@ -39,6 +39,8 @@ also "node 'n' \(NonZero\), kernel 'non_zero_c': its outputs' shapes depend on d
 also "node 'f' \(Cast\): shapes depend on data of a run"
 also "node 'c' \(CumSum\), kernel 'cum_sum_c': there is no C for this kernel yet"
 also "input 'text': C has no type for it"
+also "node 'b' \(Clip\), kernel 'clip_float_c': takes constant bounds"
+also "input 'ends': what is computed was decided by its value"
 [ ! -e "$work/none" ] || fail "a refused model leaves a folder"
 
 says 2 'emit-c needs -o DIR' emit-c "$data/pools.onnx"
