@@ -502,3 +502,23 @@ model("turned", [
      value("s0", [3, 5], T.INT8), value("s1", [3, 5], T.INT8)],
     {"b": floats(450, 7), "bt": floats(7, 450), "c": floats(7), "one": np.array([93], np.int8)},
     extra=[h.make_opsetid("tenon", 1)])
+
+# Elements and slices that indices name, of both types of indices, negative ones among them: read,
+# written and added to, twice at one place.
+model("places", [
+    node("GatherElements", "x along", "g0", axis=1),
+    node("GatherElements", "n down", "g1", axis=0),
+    node("ScatterElements", "x along u0", "s0", axis=1),
+    node("ScatterElements", "x down u1", "s1", axis=0, reduction="add"),
+    node("GatherND", "x tuples", "g2"),
+    node("ScatterND", "x tuples u2", "s2"),
+    node("ScatterND", "x tuples u2", "s3", reduction="add"),
+    node("ScatterND", "n places u3", "s4"),
+], [value("x", [4, 5]), value("n", [4, 5], T.INT8), value("u0", [4, 3]), value("u1", [2, 5]),
+    value("u2", [3, 5]), value("u3", [2, 2], T.INT8)],
+    [value("g0", [4, 3]), value("g1", [2, 5], T.INT8), value("s0", [4, 5]), value("s1", [4, 5]),
+     value("g2", [3, 5]), value("s2", [4, 5]), value("s3", [4, 5]), value("s4", [4, 5], T.INT8)],
+    {"along": rng.permuted(np.tile(np.arange(-2, 3), (4, 1)), axis=1)[:, :3],
+     "down": np.array([[0, -1, 2, 3, 1], [0, 2, 1, -4, 3]], np.int32),
+     "tuples": np.array([[1], [-1], [1]], np.int64),
+     "places": np.array([[[0, 4], [3, -5]], [[-2, 1], [1, 2]]], np.int64)}, opset=18)
