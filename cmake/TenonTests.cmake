@@ -74,6 +74,9 @@ foreach(source ${unit_tests})
   get_filename_component(target ${source} NAME_WE)
   string(REGEX REPLACE "_test$" "" subject ${target})
   file(STRINGS ${source} stands_alone REGEX "#include \"(count_memory\\.h|.*\\.c)\"" LIMIT_COUNT 1)
+  if(TENON_SANITIZE) # whose library calls the system as it likes
+    set_property(SOURCE ${source} APPEND PROPERTY COMPILE_DEFINITIONS TN_TEST_SANITIZED)
+  endif()
   if(stands_alone)
     tenon_add_cmocka_test(unit.${subject} ${target} ${source})
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests/unit) # kits

@@ -1,4 +1,7 @@
 /* Opening OpenVINO's library, which TENON_OPENVINO names, and what both halves ask of it. */
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -115,14 +118,27 @@ static tn_status find_device(const tn_accelerator_call *call, ov *o) {
   return TN_OK;
 }
 
-/* f32 stays f32, and one request at a time has all threads. */
+/* Without VNNI sums of 8-bit products are held in 16 bits, and cut off. */
+static int cuts_sums(void) {
+#ifdef __x86_64__
+  unsigned a, b, c = 0, d;
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) && c >> 11 & 1) return 0; /* AVX512_VNNI */
+  return !(__get_cpuid_count(7, 1, &a, &b, &c, &d) && a >> 4 & 1);      /* AVX_VNNI */
+#else
+  return 0;
+#endif
+}
+
+/* f32 stays f32, sums of 8-bit products are whole, and one request at a time has all threads. */
 static tn_status set_up(const tn_accelerator_call *call, const ov *o) {
   const char *threads = secure_getenv("TENON_OPENVINO_THREADS");
+  const int is_cpu = !strcmp(o->device, "CPU");
   const struct {
     const char *key, *value;
   } all[] = {{"INFERENCE_PRECISION_HINT", strcmp(o->device, "NPU") ? "f32" : NULL},
+             {"LP_TRANSFORMS_MODE", is_cpu && cuts_sums() ? "NO" : NULL},
              {"PERFORMANCE_HINT", "LATENCY"},
-             {"INFERENCE_NUM_THREADS", strcmp(o->device, "CPU") ? NULL : threads}};
+             {"INFERENCE_NUM_THREADS", is_cpu ? threads : NULL}};
   tn_status s = TN_OK;
   for (size_t k = 0; k < sizeof all / sizeof *all && !s; k++)
     if (all[k].value)

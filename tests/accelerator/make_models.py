@@ -5,6 +5,7 @@
 #   through.onnx  an output that is an input, beside one that is not
 #   beside.onnx, beside/*.npy  (a + b) * a + b - (a + b) * (a + b): while an Add runs on a device,
 #     test::Meet: x -> x runs beside it, and memory that the Add reads would be free but for that
+#   sums.onnx   a product of 8 bits whose sums of two 16 bits do not hold
 #   wide.onnx, wide/wide.npy, wide/y.npy  integers of 64 bits that 32 do not hold, moved only
 import numpy as np
 import onnx
@@ -36,6 +37,10 @@ save("chain", [("add", "Add", "x c", "a"), ("mul", "Mul", "a x", "b"), ("relu", 
      [("c", np.arange(6, dtype="f").reshape(2, 3)), ("k", np.array(2, "f"))])
 save("through", [("most", "Max", "x", "y"), ("relu", "Relu", "x", "z")], "x", [2, 3],
      outputs="yz")
+save("sums", [("q", "QuantizeLinear", "x s z", "i"), ("dq", "DequantizeLinear", "i s z", "d"),
+              ("weights", "DequantizeLinear", "w s", "v"), ("product", "MatMul", "d v", "y")],
+     "x", [32, 32], [("s", np.array(0.004, "f")), ("z", np.array(0, "B")),
+                     ("w", np.full((32, 32), 127, "b"))])
 save("wide", [("turn", "Transpose", "x", "y")], "x", [3], kind=TensorProto.INT64)
 np.save("wide.npy", np.array([1, (1 << 32) + 1, -5]))
 np.save("y.npy", np.array([1, (1 << 32) + 1, -5]))

@@ -37,6 +37,9 @@ TENON_OPENVINO=/nonexistent.so says 3 \
   run "$folder/mnist-8/model.onnx" --random "${on[@]}"
 TENON_OPENVINO=libm.so.6 says 3 "OpenVINO's library has no ov_get_openvino_version" \
   run "$folder/mnist-8/model.onnx" --random "${on[@]}"
+# sums of 8-bit products, whole on processors without VNNI, too
+says 0 "openvino-cpu +4 of 4 nodes" explain "$5/sums.onnx" "${on[@]}"
+same "$5/sums.onnx" "${on[@]}" --rtol 1e-3 --atol 1e-4
 # an output that is an input, and integers beyond 32 bits
 same "$5/through.onnx" "${on[@]}" --fallback warn
 wide=("$5/wide.onnx" --input "$5/wide/wide.npy" --with "$5/wide")
