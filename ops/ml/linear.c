@@ -3,14 +3,21 @@
 #include "scores.h"
 
 typedef struct linear {
-  tn_floats coefficients, intercepts; /* [rows][features], [rows] or none */
+  tn_floats coefficients, intercepts; /* [rows][width], [rows] or none */
   int64_t rows, n_scores;             /* one row of coefficients may stand for two classes */
+  int64_t width;                      /* features of X */
   transform how;
 } linear;
 
+static int64_t features_of(const tn_tensor *x) { return x->rank > 0 ? x->shape[x->rank - 1] : 1; }
+
 static linear regressor(const tn_call *call) {
   const tn_linear_regressor_attrs *a = call->attrs;
-  return (linear){a->coefficients, a->intercepts, a->targets, a->targets,
+  return (linear){a->coefficients,
+                  a->intercepts,
+                  a->targets,
+                  a->targets,
+                  features_of(call->inputs[0]),
                   transform_of(a->post_transform)};
 }
 
@@ -18,22 +25,29 @@ static linear classifier(const tn_call *call) {
   const tn_linear_classifier_attrs *a = call->attrs;
   int64_t labels =
       a->classlabels_strings.size ? a->classlabels_strings.size : a->classlabels_ints.size;
-  int64_t width = call->inputs[0]->rank ? call->inputs[0]->shape[call->inputs[0]->rank - 1] : 1;
+  const int64_t width = features_of(call->inputs[0]);
   int64_t rows = labels == 2 && a->coefficients.size == width ? 1 : labels;
-  return (linear){a->coefficients, a->intercepts, rows, labels, transform_of(a->post_transform)};
+  return (linear){a->coefficients, a->intercepts, rows,
+                  labels,          width,         transform_of(a->post_transform)};
 }
 
+/* Coefficients behind those that features of X have are left alone, as by ONNX Runtime, whose own
+ * example of a classifier has some. */
 static tn_status infer_linear(const tn_call *call, const linear *l, uint32_t output) {
   const tn_tensor *x = call->inputs[0];
   int64_t wanted = -1, dims[2] = {x->rank == 2 ? x->shape[0] : 1, l->n_scores};
   if (x->rank < 1 || x->rank > 2)
     return call->host->fail(call->ctx, TN_ERR_SHAPE, "X has rank %d; [N, F] is needed", x->rank);
-  if (l->rows < 1 || tn_mul_i64(l->rows, x->shape[x->rank - 1], &wanted) ||
-      l->coefficients.size != wanted || (l->intercepts.size && l->intercepts.size != l->rows))
+  if (l->rows < 1 || tn_mul_i64(l->rows, l->width, &wanted) || l->coefficients.size < wanted ||
+      (l->intercepts.size && l->intercepts.size != l->rows))
     return call->host->fail(
         call->ctx, TN_ERR_INVALID,
         "there are %lld coefficients and %lld intercepts for %lld classes or targets",
         (long long)l->coefficients.size, (long long)l->intercepts.size, (long long)l->n_scores);
+  if (l->coefficients.size > wanted)
+    call->host->log(call->ctx, TN_LOG_WARNING,
+                    "of %lld coefficients, X with %lld features has use for the first %lld",
+                    (long long)l->coefficients.size, (long long)l->width, (long long)wanted);
   tn_infer_shape(call, output, TN_F32, 2, dims);
   return TN_OK;
 }
@@ -90,7 +104,7 @@ tn_status linear_classifier_plan(const tn_call *call, tn_kernel_plan *out) {
 }
 
 static double product(const tn_tensor *x, int64_t row, const linear *l, int64_t target) {
-  const int64_t width = l->coefficients.size / l->rows;
+  const int64_t width = l->width;
   double sum = l->intercepts.size ? l->intercepts.data[target] : 0;
   for (int64_t k = 0; k < width; k++)
     sum +=
@@ -149,7 +163,7 @@ static tn_status classify(const tn_call *call, int64_t row, const linear *l, dou
 static tn_status reference(const tn_call *call, const linear *l,
                            tn_status (*write)(const tn_call *, int64_t, const linear *, double *)) {
   const tn_tensor *x = call->inputs[0];
-  int64_t width = l->coefficients.size / l->rows, n = x->rank == 2 ? x->shape[0] : 1;
+  int64_t width = l->width, n = x->rank == 2 ? x->shape[0] : 1;
   double *scores = call->host->alloc(call->ctx, (uint64_t)l->n_scores * sizeof *scores);
   tn_status s = scores ? TN_OK : TN_ERR_MEMORY;
   for (int64_t row = 0; row < n && !s; row++) {
