@@ -191,14 +191,22 @@ typedef struct walk { /* a group of sequences of one direction, at one step */
   float *states; /* [sequence][STATES][padded] */
 } walk;
 
-/* sums[s][g] += sum over k of h[s][k] R[k][g] for g < gates; rows of R are step apart. */
-static inline void gate_sums(const float *r, int64_t step, float *const *h, int64_t depth,
-                             int gates, tn_vf sums[SEQUENCES][GATES]) {
+/* How far ahead of row k rows are fetched, of so many that there are: to fetch what is not mapped
+ * takes far longer than to wait for what is. */
+static inline int64_t ahead_of(int64_t k, int64_t rows, int64_t step) {
+  return k + AHEAD < rows ? AHEAD * step : 0;
+}
+
+/* sums[s][g] += sum over k of h[s][k] R[k][g] for g < gates; rows of R are step apart, and so many
+ * from r on. */
+static inline void gate_sums(const float *r, int64_t step, int64_t rows, float *const *h,
+                             int64_t depth, int gates, tn_vf sums[SEQUENCES][GATES]) {
   tn_vf acc[SEQUENCES][GATES];
   TN_UNROLL for (int s = 0; s < SEQUENCES; s++) TN_UNROLL for (int g = 0; g < gates; g++)
       acc[s][g] = sums[s][g];
   for (int64_t k = 0; k < depth; k++, r += step) {
-    TN_UNROLL for (int g = 0; g < gates; g++) tn_prefetch_l1(r + AHEAD * step + g * TN_VF_LANES);
+    const int64_t ahead = ahead_of(k, rows, step);
+    TN_UNROLL for (int g = 0; g < gates; g++) tn_prefetch_l1(r + ahead + g * TN_VF_LANES);
     TN_UNROLL for (int s = 0; s < SEQUENCES; s++) {
       const tn_vf x = tn_vf_set1(h[s][k]);
       TN_UNROLL for (int g = 0; g < gates; g++) acc[s][g] =
@@ -210,19 +218,20 @@ static inline void gate_sums(const float *r, int64_t step, float *const *h, int6
 }
 
 /* One sequence: two chains per gate, since one would wait for itself; of few gates, four. */
-static inline void gate_sums_alone(const float *r, int64_t step, const float *h, int64_t depth,
-                                   int gates, tn_vf sums[GATES]) {
+static inline void gate_sums_alone(const float *r, int64_t step, int64_t rows, const float *h,
+                                   int64_t depth, int gates, tn_vf sums[GATES]) {
   const int chains = gates > 2 ? 2 : 4;
   tn_vf acc[4][GATES];
   TN_UNROLL for (int p = 0; p < chains; p++) TN_UNROLL for (int g = 0; g < gates; g++) acc[p][g] =
       p ? tn_vf_set1(0) : sums[g];
   int64_t k = 0;
   for (; k + chains <= depth; k += chains, r += chains * step) {
+    const int64_t ahead = ahead_of(k + chains - 1, rows, step);
     TN_UNROLL for (int p = 0; p < chains; p++) {
       const tn_vf x = tn_vf_set1(h[k + p]);
       TN_UNROLL for (int g = 0; g < gates; g++) {
         const float *at = r + p * step + g * TN_VF_LANES;
-        tn_prefetch_l1(at + AHEAD * step);
+        tn_prefetch_l1(at + ahead);
         acc[p][g] = tn_vf_fma(x, tn_vf_load(at), acc[p][g]);
       }
     }
@@ -241,10 +250,11 @@ static inline void block_sums(const walk *w, int64_t block, int from, int gates,
                               tn_vf sums[SEQUENCES][GATES]) {
   const net *l = w->l;
   const float *r = w->r + block * l->block * l->n.hidden + from * TN_VF_LANES;
+  const int64_t rows = (l->blocks - block) * l->n.hidden;
   if (w->live == 1)
-    gate_sums_alone(r, l->block, h[0], l->n.hidden, gates, sums[0]);
+    gate_sums_alone(r, l->block, rows, h[0], l->n.hidden, gates, sums[0]);
   else
-    gate_sums(r, l->block, h, l->n.hidden, gates, sums);
+    gate_sums(r, l->block, rows, h, l->n.hidden, gates, sums);
 }
 
 static tn_vf_mask units_of(const walk *w, int64_t block) {
