@@ -70,15 +70,18 @@ typedef struct side {
 typedef struct search {
   tf_env *e;
   side *sides;
+  const tf_edge *only; /* the predicate whose Switches end the way; NULL: none do */
   TN_VEC(int32_t) list;
   uint8_t *visited;
   TN_VEC(int32_t) switches;
 } search;
 
-static tn_status note_switch(search *w, tf_edge at, int branch) {
+static tn_status note_switch(search *w, tf_edge at, int branch, bool *out_ends) {
   const tf_node *n = node_of(w->e, at);
   if (n->n_in != 2) return unstructured(w->e, n);
   const tf_edge pred = behind(w->e, n->in[1]);
+  *out_ends = w->only && same(*w->only, pred);
+  if (w->only && !*out_ends) return TN_OK;
   side *s = w->sides;
   while (s && !same(s->pred, pred)) s = s->next;
   if (!s) {
@@ -95,8 +98,9 @@ static tn_status look_at(search *w, tf_edge edge, int branch) {
   tf_env *e = w->e;
   if (edge.node < 0) return TN_OK;
   if (edge.out != CONTROL && edge_is(e, edge, "Switch")) {
-    const tn_status s = note_switch(w, edge, branch);
-    if (s) return s;
+    bool ends = false;
+    const tn_status s = note_switch(w, edge, branch, &ends);
+    if (s || ends) return s;
   }
   if (w->visited[edge.node] & (1 << branch)) return TN_OK;
   w->visited[edge.node] |= (uint8_t)(1 << branch);
@@ -121,9 +125,9 @@ static tn_status search_branch(search *w, tf_edge from, int branch) {
   return s;
 }
 
-static tn_status search_merge(tf_env *e, int32_t node, search *w) {
+static tn_status search_all(tf_env *e, int32_t node, const tf_edge *only, search *w) {
   const tf_node *n = &e->body->nodes[node];
-  *w = (search){.e = e};
+  *w = (search){.e = e, .only = only};
   if ((e->r->room_left -= e->body->n) < 0) return unstructured(e, n);
   w->visited = tn_arena_alloc(&e->r->arena, (uint64_t)e->body->n + 1);
   if (!w->visited) return tf_no_memory(e->r);
@@ -147,11 +151,26 @@ static const side *predicate(const search *w, uint32_t *out_true) {
   return NULL;
 }
 
+/* A predicate that has decided something before decides again: then its Switches are on the way to
+ * both inputs, and those that are met first count. */
+static tn_status search_merge(tf_env *e, int32_t node, search *w, const side **out,
+                              uint32_t *out_true) {
+  tn_status s = search_all(e, node, NULL, w);
+  *out = s ? NULL : predicate(w, out_true);
+  for (const side *k = w->sides; k && !s && !*out; k = k->next) {
+    if (k->seen[0] != 3 && k->seen[1] != 3) continue;
+    search_end(w);
+    s = search_all(e, node, &k->pred, w);
+    *out = s ? NULL : predicate(w, out_true);
+  }
+  return s;
+}
+
 static tn_status merge_sources(tf_env *e, int32_t node, tf_edge_fn fn, void *ctx) {
   search w;
   uint32_t yes;
-  tn_status s = search_merge(e, node, &w);
-  const side *found = s ? NULL : predicate(&w, &yes);
+  const side *found;
+  tn_status s = search_merge(e, node, &w, &found, &yes);
   if (!s && !found) s = unstructured(e, &e->body->nodes[node]);
   if (!s) s = fn(e, found->pred, ctx);
   for (int64_t k = 0; k < w.switches.n && !s; k++) {
@@ -202,8 +221,8 @@ static tn_status build_merge(tf_env *e, int32_t node) {
   search w;
   uint32_t yes = 0;
   const tf_node *n = &e->body->nodes[node];
-  tn_status s = search_merge(e, node, &w);
-  const side *found = s ? NULL : predicate(&w, &yes);
+  const side *found;
+  tn_status s = search_merge(e, node, &w, &found, &yes);
   search_end(&w);
   if (!s && n->n_read > 1)
     s = tf_node_fail(e->r, n, TN_ERR_UNSUPPORTED, "not supported: the index of the value");

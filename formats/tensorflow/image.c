@@ -160,6 +160,21 @@ tn_status tf_crop_and_resize(const tn_call *call, tn_graph *graph, int32_t node)
 
 /* ---- pictures ---- */
 
+/* Sizes are changed in f32, whatever the picture is of. */
+static int32_t picture(const tn_lowering *l) {
+  const int32_t x = tn_low_in(l, 0);
+  return tn_low_type(l, 0)->dtype == TN_F32 ? x : tn_low_cast(l, x, TN_F32);
+}
+
+tn_status tf_resize_bilinear(const tn_call *call, tn_graph *graph, int32_t node) {
+  static const char *const names[] = {"align_corners", "half_pixel_centers"};
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const int32_t in[] = {picture(&l), tn_low_in(&l, 1)};
+  const tn_attr attrs[] = {tn_attr_int(names[0], tn_low_int(&l, names[0], 0)),
+                           tn_attr_int(names[1], tn_low_int(&l, names[1], 0))};
+  return tn_low_done(&l, tn_low_emit(&l, "tflite::RESIZE_BILINEAR", in, 2, attrs, 2));
+}
+
 tn_status tf_resize_bicubic(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering l = tn_low_open(call, graph, node);
   int64_t size[2], n;
@@ -170,9 +185,7 @@ tn_status tf_resize_bicubic(const tn_call *call, tn_graph *graph, int32_t node) 
   const bool half = tn_low_int(&l, "half_pixel_centers", 0),
              corners = tn_low_int(&l, "align_corners", 0);
   const int64_t sizes[] = {x->shape[0], x->shape[3], size[0], size[1]};
-  const int32_t real =
-      x->dtype == TN_F32 ? tn_low_in(&l, 0) : tn_low_cast(&l, tn_low_in(&l, 0), TN_F32);
-  const int32_t in[] = {lo_channels_first(&l, real, 4), TN_NO_ID, TN_NO_ID,
+  const int32_t in[] = {lo_channels_first(&l, picture(&l), 4), TN_NO_ID, TN_NO_ID,
                         tn_low_ints_const(&l, sizes, 4)};
   const tn_attr attrs[] = {tn_attr_str("mode", "cubic"),
                            tn_attr_float("cubic_coeff_a", half ? -0.5 : -0.75),

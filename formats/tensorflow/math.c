@@ -38,6 +38,14 @@ static int32_t where_not_zero(const tn_lowering *l, const char *op, uint32_t ask
   return tn_low_3(l, "Where", is, zero, tn_low_2(l, op, tn_low_in(l, 0), tn_low_in(l, 1)));
 }
 
+tn_status tf_cumprod(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const int32_t in[] = {tn_low_in(&l, 0), tn_low_in(&l, 1)};
+  const tn_attr attrs[] = {tn_attr_int("exclusive", tn_low_int(&l, "exclusive", 0)),
+                           tn_attr_int("reverse", tn_low_int(&l, "reverse", 0))};
+  return tn_low_done(&l, tn_low_emit(&l, "CumProd", in, 2, attrs, 2));
+}
+
 tn_status tf_div_no_nan(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering l = tn_low_open(call, graph, node);
   return tn_low_done(&l, where_not_zero(&l, "Div", 1));

@@ -101,6 +101,14 @@ static bool is_no_output(const tf_node *n) {
          tf_op_is(n, "VariableV2") || tf_op_is(n, "PlaceholderWithDefault");
 }
 
+/* Does the node hand on what is there in one branch alone, as cond/switch_t does? Without constants
+ * in the branch nobody reads it. */
+static bool is_of_branch(const tf_body *b, const tf_node *n) {
+  for (int hops = 0; hops < 64 && tf_op_is(n, "Identity") && n->n_in && n->in[0].node >= 0; hops++)
+    n = &b->nodes[n->in[0].node];
+  return tf_op_is(n, "Switch");
+}
+
 static tn_status name_output(tf_reader *r, const tf_node *n, const char *name, tf_value v) {
   if (v.id < 0)
     return tf_node_fail(r, n, TN_ERR_UNSUPPORTED, "not supported: an output that is no value");
@@ -131,7 +139,8 @@ static tn_status read_graph(tf_reader *r, tf_env *e) {
   for (int flow = 0; flow < 2 && !any; flow++) /* what loops give besides is no output */
     for (int32_t k = 0; k < b->n; k++) {
       tf_node *n = &b->nodes[k];
-      needed[k] = !n->is_read && !is_no_output(n) && (flow || !tf_is_flow(n));
+      needed[k] =
+          !n->is_read && !is_no_output(n) && (flow || !tf_is_flow(n)) && !is_of_branch(b, n);
       any |= needed[k];
       if (needed[k]) n->n_read = 1;
     }

@@ -105,9 +105,10 @@ static bool is_graph_def(const outline *o) {
          is_text(node.first[1]) && is_text(node.first[2]);
 }
 
-/* tensorflow.SavedModel: the version of its schema, MetaGraphDefs with a graph in field 2. */
+/* tensorflow.SavedModel: the version of its schema, which may be left out, MetaGraphDefs with a
+ * graph in field 2. */
 static bool is_saved_model(const outline *o) {
-  if (!is(o, 1, VARINT) || !is(o, 2, BYTES) || o->greatest > 2) return false;
+  if ((!is(o, 1, VARINT) && !is_none(o, 1)) || !is(o, 2, BYTES) || o->greatest > 2) return false;
   const outline meta = look(o->first[2]), graph = look(meta.first[2]);
   return bytes_but(&meta, 0, 8) && is(&meta, 2, BYTES) && is_graph_def(&graph);
 }

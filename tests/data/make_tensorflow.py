@@ -169,6 +169,23 @@ def saved_model():
     subprocess.run([sys.executable, pack, folder / index, packed / index], check=True)
 
 
+def phases():
+    """One predicate that decides thrice, one after the other, as Keras' learning phase does."""
+    x = v1.placeholder(tf.float32, [2, 3], "x")
+    phase = v1.placeholder(tf.bool, [], "phase")
+    y = v1.cond(phase, lambda: x * 2, lambda: x + 1)
+    z = v1.cond(phase, lambda: tf.reduce_sum(y) * x, lambda: y - 1)
+    return [x, phase], [v1.cond(phase, lambda: z + y, lambda: z * y)]
+
+
+def resized():
+    """Pictures of bytes are resized as numbers of f32."""
+    x = v1.placeholder(tf.uint8, [1, 5, 4, 2], "x")
+    y = v1.image.resize_bilinear(x, [7, 3])
+    z = v1.image.resize_bilinear(tf.cast(x, tf.float64), [3, 6], half_pixel_centers=True)
+    return [x], [y, tf.math.cumprod(z / 100, 2, exclusive=True, reverse=True)]
+
+
 def saved_v1():
     """Variables and branches of version 1, one inside of another."""
     folder = here / "tensorflow" / "saved_v1"
@@ -276,6 +293,8 @@ graph("text", moves, numbers(2, 6, 4), text=True)
 graph("words", words, np.array(["The cat!", "", "eat, eat the 9 Ärgernisse of 1 and a half 2"]))
 graph("ragged", ragged, numbers(6), np.array([1, 0, 1, 2, 1, 0], "i4"))
 graph("pictures", pictures, numbers(1, 5, 6, 3) ** 2)
+graph("phases", phases, numbers(2, 3), np.array(True))
+graph("resized", resized, (numbers(1, 5, 4, 2) * 127 + 128).astype("u1"))
 saved_model()
 saved_v1()
 states()
