@@ -1,4 +1,5 @@
-/* Values of 8 bits as C: to f32 and back with one scale, and QuantAdd of tensors of one shape. */
+/* Codes of 8 and 16 bits as C: to f32 and back with one scale; QuantAdd of codes of 8 bits, of one
+ * shape or a single one. */
 #include "quant_add.h"
 #include "scales.h"
 #include "tenon/experimental/emit_elementwise.h"
@@ -26,19 +27,33 @@ static void line(const tn_emit *e, const char *name) {
 
 /* ---- QuantizeLinear, DequantizeLinear ---- */
 
+/* Types of codes, and the values between which they lie. */
+static const struct code {
+  uint32_t dtype;
+  const char *least, *most;
+} codes[] = {{TN_I8, "-128.0f", "127.0f"},
+             {TN_U8, "0.0f", "255.0f"},
+             {TN_I16, "-32768.0f", "32767.0f"},
+             {TN_U16, "0.0f", "65535.0f"}};
+
+static const struct code *code_of(const tn_tensor *t) {
+  for (size_t k = 0; k < sizeof codes / sizeof *codes; k++)
+    if (codes[k].dtype == t->dtype) return &codes[k];
+  return NULL;
+}
+
 static const char *refuse_quantize(const tn_call *call) {
-  const uint32_t type = call->outputs[0]->dtype;
-  return type == TN_I8 || type == TN_U8 ? refuse_scale(call) : "gives i8 or u8 only";
+  return code_of(call->outputs[0]) ? refuse_scale(call) : "gives codes of 8 and 16 bits only";
 }
 
 static void emit_quantize(const tn_emit *e) {
-  const bool is_signed = e->call->outputs[0]->dtype == TN_I8;
-  const char *name = is_signed ? "quantize_i8" : "quantize_u8";
-  const char *type = is_signed ? "int8_t" : "uint8_t";
-  const char *least = is_signed ? "-128.0f" : "0.0f", *most = is_signed ? "127.0f" : "255.0f";
+  const struct code *code = code_of(e->call->outputs[0]);
+  const char *type = tn_emit_c_type(code->dtype);
+  char name[32];
+  snprintf(name, sizeof name, "quantize_%s", tn_dtype(code->dtype)->name);
   e->code(e, "emit/round_even.c");
   e->function(e, name,
-              "/* f32 as the nearest of 256 values; NaN: the least. */\n"
+              "/* f32 as the nearest of these codes; NaN: the least. */\n"
               "static void %s(const float *x, %s *y, int32_t n, float scale, float zero) {\n"
               "  for (int32_t k = 0; k < n; k++) {\n"
               "    const float q = round_even(x[k] / scale) + zero;\n"
@@ -46,25 +61,25 @@ static void emit_quantize(const tn_emit *e) {
               "    y[k] = (%s)(above > %s ? %s : above);\n"
               "  }\n"
               "}\n",
-              name, type, least, least, type, most, most);
+              name, type, code->least, code->least, type, code->most, code->most);
   line(e, name);
 }
 
 static const char *refuse_dequantize(const tn_call *call) {
-  const uint32_t type = call->inputs[0]->dtype;
-  return type == TN_I8 || type == TN_U8 ? refuse_scale(call) : "takes i8 or u8 only";
+  return code_of(call->inputs[0]) ? refuse_scale(call) : "takes codes of 8 and 16 bits only";
 }
 
 static void emit_dequantize(const tn_emit *e) {
-  const bool is_signed = e->call->inputs[0]->dtype == TN_I8;
-  const char *name = is_signed ? "dequantize_i8" : "dequantize_u8";
+  const struct code *code = code_of(e->call->inputs[0]);
+  char name[32];
+  snprintf(name, sizeof name, "dequantize_%s", tn_dtype(code->dtype)->name);
   e->function(e, name,
               "static void %s(const %s *x, float *y, int32_t n, float scale, float zero) {\n"
               "  for (int32_t k = 0; k < n; k++) {\n"
               "    y[k] = ((float)x[k] - zero) * scale;\n"
               "  }\n"
               "}\n",
-              name, is_signed ? "int8_t" : "uint8_t");
+              name, tn_emit_c_type(code->dtype));
   line(e, name);
 }
 

@@ -486,7 +486,7 @@ model("frames", [
      "e": np.array([0, -1, 1, 2, -3, 7, 100], np.int64)})
 
 # Products of a transposed A, of many rows and of few; logarithms of a softmax; sums of codes and a
-# single one.
+# single one; codes of 16 bits.
 model("turned", [
     node("Gemm", "a b c", "g0", transA=1, alpha=0.5),
     node("Gemm", "few b", "g1", transA=1),
@@ -497,11 +497,17 @@ model("turned", [
                 b_scale=0.02, b_zero=-7, y_scale=0.05, y_zero=5, lo=-128, hi=127, y_dtype=5),
     h.make_node("QuantAdd", ["one", "q"], ["s1"], "s1", domain="tenon", a_scale=0.1, a_zero=3,
                 b_scale=0.02, b_zero=-7, y_scale=0.05, y_zero=5, lo=0, hi=100, y_dtype=5),
-], [value("a", [450, 9]), value("few", [450, 2]), value("q", [3, 5], T.INT8)],
-    [value("l0", [9, 7]), value("l1", [9, 7]), value("g1", [2, 7]), value("g2", [2, 7]),
+    node("QuantizeLinear", "a fine zero16", "q16"),
+    node("QuantizeLinear", "a fine zero_u16", "u16"),
+    node("DequantizeLinear", "w16 fine zero16", "f16"),
+], [value("a", [450, 9]), value("few", [450, 2]), value("q", [3, 5], T.INT8),
+    value("w16", [3, 5], T.INT16)],
+    [value("q16", [450, 9], T.INT16), value("u16", [450, 9], T.UINT16), value("f16", [3, 5]),
+     value("l0", [9, 7]), value("l1", [9, 7]), value("g1", [2, 7]), value("g2", [2, 7]),
      value("s0", [3, 5], T.INT8), value("s1", [3, 5], T.INT8)],
-    {"b": floats(450, 7), "bt": floats(7, 450), "c": floats(7), "one": np.array([93], np.int8)},
-    extra=[h.make_opsetid("tenon", 1)])
+    {"b": floats(450, 7), "bt": floats(7, 450), "c": floats(7), "one": np.array([93], np.int8),
+     "fine": np.float32(0.00003), "zero16": np.int16(-9), "zero_u16": np.uint16(30000)},
+    extra=[h.make_opsetid("tenon", 1)], opset=21)
 
 # Elements and slices that indices name, of both types of indices, negative ones among them: read,
 # written and added to, twice at one place.
