@@ -35,7 +35,7 @@ KERNEL(pool, (IN(X), OUT(Y)),
         }
       if (KIND != 0) y += column;
     }
-    if (KIND != 0) y = n > 0 ? y / TO_FLOAT(n) : 0.0f;
+    if (KIND != 0) y /= TO_FLOAT(n); /* of nothing: NaN */
     ST1(Y, (GROUP(1) + GROUP(2) * 32768) * size + o, y);
   }
 }
