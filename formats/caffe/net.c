@@ -316,6 +316,15 @@ static bool is_text(const uint8_t *data, uint64_t size) {
   return kind && !strcmp(kind->name, "caffe-text");
 }
 
+/* Solvers, label maps and others have the same letters as networks. */
+static bool is_other_text(const tn_proto_file *f) {
+  enum { LOOKED_AT = 64, LEAST = 16 };
+  bool is = !f->is_text && f->size >= LEAST;
+  for (uint64_t k = 0; is && k < f->size && k < LOOKED_AT; k++)
+    is = (f->data[k] >= ' ' && f->data[k] < 127) || (f->data[k] >= '\t' && f->data[k] <= '\r');
+  return is;
+}
+
 static tn_status read_file(caffe_reader *r, tn_proto_file *f, tn_proto_message *out) {
   const tn_status s = f->is_text ? tn_proto_read_text(f, &caffe_net_type, out)
                                  : tn_proto_read_wire(f, &caffe_net_type, out);
@@ -354,6 +363,10 @@ static tn_status read_net(caffe_reader *r) {
                                 .size = r->source->size,
                                 .arena = &r->arena,
                                 .is_text = is_text(r->source->data, r->source->size)};
+  if (is_other_text(&r->net_file))
+    return tn_proto_fail(&r->net_file, TN_ERR_UNSUPPORTED, 0,
+                         "this is text, but no network: nothing in it is a layer. (A solver names "
+                         "its network as net)");
   tn_status s = read_file(r, &r->net_file, &r->net);
   if (!s) s = open_weights(r);
   if (s) return s;

@@ -40,6 +40,8 @@ does_not_run() { # MESSAGE EDIT
 does_not_run "node 'found' (caffe::DetectionOutput): not supported: top_k of 0" \
   's/top_k: 20/top_k: 0/'
 does_not_run "so many aspect ratios" "s/aspect_ratio: 2/$(printf 'aspect_ratio: %d ' {2..130})/"
+printf 'net: "a.prototxt"\nbase_lr: 0.01\n' >"$work/solver.prototxt"
+fails -F "text, but no network: nothing in it is a layer" info "$work/solver.prototxt"
 # old layers, and pooling that rounds up: 4 windows of 4 elements by 3 are 2
 printf '%s\n' "$in" 'layers { name: "p" type: POOLING bottom: "x" top: "y"
   pooling_param { kernel_size: 2 stride: 3 } }' >"$work/old.prototxt"

@@ -579,6 +579,24 @@ def softmax_16(name, folder=here):
     m.save(name, [x, one], [y, z], folder)
 
 
+def blocks(name, folder=here):
+    """Weights of 4 bits with a scale for each 32 of a row; the scales are a tensor of halves."""
+    m = Model("blocks")
+    x, y = m.tensor("x", [3, 64]), m.tensor("y", [3, 8])
+    scales = m.const("scales", (2.0 ** rng.integers(-6, -2, (8, 2))).astype(np.float16))
+    w = m.const("w", rng.integers(0, 256, (8, 32)).astype(np.uint8))
+    t = m.g.tensors[w]
+    t.shape, t.type = [8, 64], s.TensorType.INT4
+    t.quantization = s.QuantizationParametersT()
+    t.quantization.detailsType = s.QuantizationDetails.BlockwiseQuantization
+    t.quantization.details = s.BlockwiseQuantizationT()
+    t.quantization.details.scales, t.quantization.details.zeroPoints = scales, -1
+    t.quantization.details.blockSize = 32
+    bias = m.const("bias", rng.normal(size=8).astype(np.float32))
+    m.op("FULLY_CONNECTED", [x, w, bias], [y], options("FullyConnectedOptions"))
+    m.save(name, [x], [y], folder)
+
+
 def reference(folder, sets):
     """What LiteRT makes of it, run as people run it."""
     os.makedirs(os.path.join(folder, "ref"), exist_ok=True)
@@ -604,7 +622,7 @@ if __name__ == "__main__":
     os.makedirs(corpus, exist_ok=True)
     for make in net, net_int8, moves, custom, control, spectrum, codes, described, states, \
             lookup, recurrent, products, wide, wide_sums, hybrid, cells, \
-            resized, stablehlo, drawn, softmax_16:
+            resized, stablehlo, drawn, softmax_16, blocks:
         folder = os.path.join(here, "tflite", make.__name__)
         os.makedirs(os.path.join(folder, "ref"), exist_ok=True)
         make("model.tflite", folder)
