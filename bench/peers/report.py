@@ -188,7 +188,7 @@ below 1 it helps though its core is busy, above 1 it does harm.
         text += quantised(int8["results"])
     first = [r for r in results if r["threads"] == min(x["threads"] for x in results)]
     text += "\n## Start-up: loading and the first run, ms\n\nOf the converted file, where an engine has a format of its own.\n\n"
-    text += column(first, names, lambda row: f"{(row['load_ns'] + row['first_ns']) / 1e6:.0f}")
+    text += column(first, names, lambda row: f"{row.get('start_ns', row['load_ns'] + row['first_ns']) / 1e6:.0f}")
     text += """
 ## Memory, MB
 

@@ -7,7 +7,8 @@
 
 Each engine holds the model in a process of its own. In every round each engine in turn runs for a slice
 of time while all others sleep; the ratio of a peer is the median over the rounds of its median time
-divided by Tenon's of the same round. Outputs are compared with ONNX Runtime's without optimisation.
+divided by Tenon's of the same round. Start-up, which is loading and the first run, is that of processes
+that only start, in turn, after a round that brings the files into memory. Outputs are compared with ONNX Runtime's without optimisation.
 With --busy a loop keeps the last of the cores busy, after a run on one thread without it. With --int8
 models are quantised first, with activations of u8 (of transformers, at run time); outputs may then
 differ by a few of 255 steps.
@@ -139,10 +140,30 @@ def rounds_of(workers, rows, args):
     return rounds
 
 
+def starts_of(path, names, cpus, args):
+    """{engine: [its answer to load, in a process of its own]}, without those that fail."""
+    given, starts = inputs_of(path), {name: [] for name in names}
+    for k in range(args.starts + 1):
+        for name in names:
+            worker = Worker(name, cpus)
+            row = worker.ask("load", name, path, given, len(cpus), STEPS if args.int8 else 0)
+            worker.end()
+            if k > 0 and "failed" not in row:  # the first warms up
+                starts[name].append(row)
+    return starts
+
+
+def note_starts(row, starts):
+    """Medians of loading and the first run together: by the clock, and of processor time."""
+    row["start_ns"] = statistics.median(each["load_ns"] + each["first_ns"] for each in starts)
+    row["start_work_ns"] = statistics.median(each["start_work_ns"] for each in starts)
+
+
 def measure(path, names, threads, args):
     """{engine: row} for one model and number of threads."""
     cpus = sorted(os.sched_getaffinity(0))[:threads]
     given = inputs_of(path)
+    starts = starts_of(path, names, cpus, args) if args.starts else {}
     workers, rows = {}, {}
     for name in names:
         workers[name] = Worker(name, cpus)
@@ -153,6 +174,8 @@ def measure(path, names, threads, args):
     for name, kept in rounds.items():
         if "failed" in rows[name]:
             continue
+        if starts.get(name):
+            note_starts(rows[name], starts[name])
         every = sorted(t for times in kept for t in times)
         rows[name].update(min_ns=every[0], p10_ns=every[len(every) // 10], median_ns=statistics.median(every),
                           round_medians=[statistics.median(times) for times in kept], runs=len(every))
@@ -177,7 +200,8 @@ def show(model, threads, rows):
             continue
         differs = "" if row["error"] <= 1 else f"  DIFFERS ({row['error']:.3g} tolerances)"
         print(f"{model:22} {threads}  {name:12} {row['median_ns'] / 1e6:9.3f} ms  min {row['min_ns'] / 1e6:9.3f}  "
-              f"ratio {row.get('ratio', float('nan')):5.2f}{differs}", flush=True)
+              f"ratio {row.get('ratio', float('nan')):5.2f}  start {row.get('start_ns', float('nan')) / 1e6:7.1f} ms "
+              f"({row['start_work_ns'] / 1e6:.1f} of processors){differs}", flush=True)
 
 
 def geomean(values):
@@ -230,6 +254,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=7, help="rounds after the one that warms up (default: 7)")
     parser.add_argument("--slice", type=float, default=0.4, metavar="S", help="seconds of a slice (default: 0.4)")
     parser.add_argument("--pause", type=float, default=0.2, metavar="S", help="sleep before a slice (default: 0.2)")
+    parser.add_argument("--starts", type=int, default=5, metavar="N", help="processes that only start (default: 5)")
     parser.add_argument("--busy", action="store_true", help="one quiet thread, then -t threads with the last core busy")
     parser.add_argument("--int8", action="store_true", help=f"quantised models (default: {', '.join(QUANTISED)})")
     parser.add_argument("--convert", action="store_true", help="write and convert the models, measure nothing")
