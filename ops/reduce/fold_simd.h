@@ -191,9 +191,16 @@ FOLD_INLINE void fold_wide(fold_op op, const runs *u, const float *x, const floa
       tn_vf_store(out + v * TN_VF_LANES, fold_join(op, total[v], part[v]));
 }
 
-/* One vector of columns, of which `has` are there: rows take turns in four vectors. */
-FOLD_INLINE tn_vf fold_narrow(fold_op op, const runs *u, const float *x, tn_vf shift,
-                              tn_vf_mask has) {
+/* Loads of some lanes only take their time where there is no AVX-512. */
+FOLD_INLINE tn_vf fold_load(bool all, tn_vf_mask has, const float *x) {
+  return all ? tn_vf_load(x) : tn_vf_load_mask(has, x);
+}
+
+/* One vector of columns, of which n are there, all of them if `all`: rows take turns in four
+ * vectors. */
+FOLD_INLINE tn_vf fold_narrow(fold_op op, const runs *u, const float *x, tn_vf shift, bool all,
+                              int64_t n) {
+  const tn_vf_mask has = tn_vf_mask_first(n);
   tn_vf part[PARTS], total = tn_vf_set1(fold_start(op));
   int64_t held = 0;
   fold_begin(op, part, PARTS);
@@ -202,14 +209,14 @@ FOLD_INLINE tn_vf fold_narrow(fold_op op, const runs *u, const float *x, tn_vf s
     int64_t j = 0;
     for (; j + PARTS <= u->length; j += PARTS, from += PARTS * u->stride) {
       TN_UNROLL for (int p = 0; p < PARTS; p++) part[p] =
-          fold_step(op, part[p], tn_vf_load_mask(has, from + p * u->stride), shift);
+          fold_step(op, part[p], fold_load(all, has, from + p * u->stride), shift);
       if (++held < LEVEL) continue;
       for (int p = 0; p < PARTS; p++) total = fold_join(op, total, part[p]);
       fold_begin(op, part, PARTS);
       held = 0;
     }
     for (; j < u->length; j++, from += u->stride)
-      part[0] = fold_step(op, part[0], tn_vf_load_mask(has, from), shift);
+      part[0] = fold_step(op, part[0], fold_load(all, has, from), shift);
   }
   total = fold_join(op, total, fold_join(op, part[0], part[1]));
   return fold_join(op, total, fold_join(op, part[2], part[3]));
@@ -222,9 +229,10 @@ FOLD_INLINE void fold_columns(fold_op op, const runs *u, const float *x, int64_t
     fold_wide(op, u, x, shift, out);
     return;
   }
-  for (int64_t c = 0; c < n; c += TN_VF_LANES)
-    tn_vf_store(out + c, fold_narrow(op, u, x + c, tn_vf_load(shift + c),
-                                     tn_vf_mask_first(tn_min_i64(TN_VF_LANES, n - c))));
+  int64_t c = 0;
+  for (; c + TN_VF_LANES <= n; c += TN_VF_LANES)
+    tn_vf_store(out + c, fold_narrow(op, u, x + c, tn_vf_load(shift + c), true, TN_VF_LANES));
+  if (c < n) tn_vf_store(out + c, fold_narrow(op, u, x + c, tn_vf_load(shift + c), false, n - c));
 }
 
 #endif
