@@ -50,10 +50,10 @@ static const op_case cases[N_COMPARED] = {
     {"Transpose", "data", NULL, 3, 0, {2, 3, 5}, {0}, NULL, NULL, false},
     {"Identity", "input", NULL, 2, 0, {4, 4}, {0}, NULL, NULL, false},
     /* models, of conform_models.c */
-    {"model: images", "x", NULL, 4, 0, {1, 3, 16, 16}, {0}, NULL, NULL, false},
-    {"model: attention", "x", NULL, 3, 0, {1, 12, 16}, {0}, NULL, NULL, false},
-    {"model: pieces", "x", NULL, 3, 0, {2, 12, 5}, {0}, NULL, NULL, false},
-    {"model: many elements", "x", NULL, 1, 0, {1031}, {0}, NULL, NULL, false},
+    {"model images", "x", NULL, 4, 0, {1, 3, 16, 16}, {0}, NULL, NULL, false},
+    {"model attention", "x", NULL, 3, 0, {1, 12, 16}, {0}, NULL, NULL, false},
+    {"model pieces", "x", NULL, 3, 0, {2, 12, 5}, {0}, NULL, NULL, false},
+    {"model many elements", "x", NULL, 1, 0, {1031}, {0}, NULL, NULL, false},
 };
 
 /* OPSET: one that other runtimes have, too. */
