@@ -129,9 +129,27 @@ static tn_status add_constant(node_reader *n, bool *out_done) {
                         (onnx_span){(const uint8_t *)name, (const uint8_t *)name + strlen(name)});
 }
 
+/* A model that forgets to import a set of operators is taken to mean the newest of ONNX, and the
+ * first of others: ONNX Runtime loads such models, and some with custom operators are so. */
+static tn_status import_domain(const node_reader *n) {
+  const tn_source *source = n->r->source;
+  const char *domain = n->node.domain;
+  enum { MAX_OPSETS = 64 }; /* beyond that it is no oversight, and is refused when it is checked */
+  if (n->r->api->opset(n->g, domain) || n->r->api->n_opsets(n->g) >= MAX_OPSETS) return TN_OK;
+  const int32_t version = !*domain                        ? ONNX_ASSUMED_OPSET
+                          : !strcmp(domain, "ai.onnx.ml") ? ONNX_ASSUMED_ML_OPSET
+                                                          : 1;
+  source->host->log(
+      source->ctx, TN_LOG_WARNING,
+      "the model does not import an operator set for domain '%s': version %d is taken",
+      *domain ? domain : "ai.onnx", version);
+  return n->r->api->set_opset(n->g, domain, version) ? onnx_no_memory(n->r) : TN_OK;
+}
+
 static tn_status read_node(node_reader *n) {
   tn_status s = check_node(n);
   if (!s) s = alloc_node(n);
+  if (!s) s = import_domain(n);
   if (!s) s = fill_node(n);
   bool done = false;
   if (!s && onnx_is(n->op, "Constant") && onnx_size(n->domain) == 0) s = add_constant(n, &done);

@@ -33,6 +33,9 @@ enum {
 tn_status onnx_need_dtype(const onnx_reader *r, int64_t data_type, const uint8_t *at,
                           uint32_t *out_dtype);
 
+/* Of models that do not say: see node.c. */
+enum { ONNX_ASSUMED_OPSET = 24, ONNX_ASSUMED_ML_OPSET = 5 };
+
 typedef struct onnx_dim_names {
   onnx_span name[TN_MAX_RANK];
 } onnx_dim_names;

@@ -28,6 +28,15 @@ static tn_status host_fail(void *ctx, tn_status code, const char *text, ...) {
   return code;
 }
 
+static void host_log(void *ctx, uint32_t level, const char *text, ...) {
+  char line[1000];
+  va_list args;
+  (void)ctx, (void)level;
+  va_start(args, text);
+  vsnprintf(line, sizeof line, text, args);
+  va_end(args);
+}
+
 static void *host_alloc(void *ctx, uint64_t bytes) {
   (void)ctx;
   return tn_alloc_sized(tn_default_allocator(), bytes);
@@ -41,6 +50,7 @@ static void host_free(void *ctx, void *memory) {
 static const tn_host host = {.head = TN_HEAD(tn_host),
                              .graph = &tn_graph_api_table,
                              .fail = host_fail,
+                             .log = host_log,
                              .alloc = host_alloc,
                              .free = host_free};
 

@@ -20,6 +20,16 @@ static tn_status host_fail(void *ctx, tn_status code, const char *format, ...) {
   return code;
 }
 
+static void host_log(void *ctx, uint32_t level, const char *format, ...) {
+  kit *k = ctx;
+  char text[1000];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  if (level == TN_LOG_WARNING) tn_text_add(&k->warnings, "%s\n", text);
+}
+
 static void *host_alloc(void *ctx, uint64_t bytes) {
   kit *k = ctx;
   k->n_blocks++;
@@ -39,13 +49,16 @@ void kit_init(kit *k) {
              .host = {.head = TN_HEAD(tn_host),
                       .graph = &tn_graph_api_table,
                       .fail = host_fail,
+                      .log = host_log,
                       .alloc = host_alloc,
                       .free = host_free}};
   tn_text_init(&k->messages, tn_default_allocator());
+  tn_text_init(&k->warnings, tn_default_allocator());
 }
 
 void kit_free(kit *k) {
   tn_text_free(&k->messages);
+  tn_text_free(&k->warnings);
   tn_file_unmap(&k->sibling);
 }
 

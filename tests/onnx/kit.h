@@ -13,6 +13,7 @@ typedef struct kit {
   tn_host host;
   const tn_format *format;  /* that reads and writes; onnx_format */
   tn_text messages;         /* what fail() was told, a line each */
+  tn_text warnings;         /* the same of log() */
   const char *dir;          /* where files next to the model are; NULL: nowhere */
   tn_mapping sibling;       /* the last one that was opened: one file per model is enough here */
   int64_t n_blocks, n_live; /* allocations through the host: ever, and not freed yet */

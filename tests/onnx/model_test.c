@@ -66,6 +66,29 @@ static void left_out_inputs_and_outputs(void **state) {
   close_model(&f);
 }
 
+/* As ONNX Runtime does: the newest of ONNX, the first of others. */
+static void sets_that_are_not_imported(void **state) {
+  (void)state;
+  pb g = io_graph(), own = pb_node("Foo", "own", "x", "r");
+  pb_str(&own, 7, "com.acme");
+  pb_msg(&g, 1, own);
+  pb_msg(&g, 1, pb_node("Foo", "plain", "r", "y"));
+  pb m = pb_new(), import = pb_new();
+  pb_int(&m, 1, 8);
+  pb_msg(&m, 7, g);
+  pb_str(&import, 1, "com.other");
+  pb_int(&import, 2, 3);
+  pb_msg(&m, 8, import);
+  fixture f;
+  must_read(&f, m);
+  assert_int_equal(api->opset(f.g, "com.acme"), 1);
+  assert_int_equal(api->opset(f.g, ""), 24);
+  assert_int_equal(api->opset(f.g, "com.other"), 3);
+  assert_non_null(strstr(tn_text_get(&f.k.warnings), "for domain 'com.acme': version 1"));
+  assert_non_null(strstr(tn_text_get(&f.k.warnings), "for domain 'ai.onnx': version 24"));
+  close_model(&f);
+}
+
 static void inputs_with_initializers_are_constants(void **state) {
   (void)state;
   pb g = io_graph();
@@ -326,6 +349,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_small_model),
       cmocka_unit_test(left_out_inputs_and_outputs),
+      cmocka_unit_test(sets_that_are_not_imported),
       cmocka_unit_test(inputs_with_initializers_are_constants),
       cmocka_unit_test(constants_of_all_forms),
       cmocka_unit_test(constants_that_are_refused),
