@@ -23,7 +23,7 @@ for name in net net_int8 codes control moves products recurrent spectrum; do
   convert "$data/tflite/$name/model.tflite" "tflite_$name"
 done
 for model in "$data"/{caffe,tensorflow}/*/model.{prototxt,pb,pbtxt}; do
-  [[ $model == */words/* ]] && continue # of texts: refused, see below
+  [[ $model == */words/* || $model == */resized/* ]] && continue # refused, see below
   [ -e "$model" ] && convert "$model" "$(cut -d/ --output-delimiter=_ -f1,2 <<<"${model#"$data"/}")"
 done
 # codes may be off by a step, nothing else may
@@ -53,6 +53,10 @@ grep -q 'Nobody_Knows' "$work/err" || fail "it is not named: $(cat "$work/err")"
 grep -q 'RegexReplace): cannot be written as ONNX: has no form in ai.onnx' "$work/err" ||
   fail "they are not named: $(cat "$work/err")"
 [ -e "$work/words.onnx" ] && fail "a file of texts is left"
+"$tenon" convert "$data/tensorflow/resized/model.pb" -o "$work/newer.onnx" 2>"$work/err" &&
+  fail "an operator of a newer version is written"
+grep -q "(CumProd): needs version 26 of ai.onnx; files are written in version 24" "$work/err" ||
+  fail "it is not named: $(cat "$work/err")"
 # as read, on demand
 "$tenon" convert "$data/tflite/custom/model.tflite" "$work/custom.onnx" --stage load || status=1
 exit $status

@@ -110,12 +110,34 @@ static void forget_versions(tn_graph *g) {
   }
 }
 
+/* A node of ai.onnx that is newer than the files that are written, and the graph that it is in;
+ * NULL: there is none. */
+static const tn_gnode *too_new(const tn_graph *g, int32_t most, const tn_graph **out_graph) {
+  const tn_gnode *found = NULL;
+  for (int64_t k = 0; k < g->nodes.n && !found; k++) {
+    const tn_gnode *n = &g->nodes.data[k];
+    if (!n->alive) continue;
+    *out_graph = g;
+    if (!*n->node.domain && n->def && n->def->op.since > most) return n;
+    for (uint32_t i = 0; i < n->n_subgraphs && !found; i++)
+      found = too_new(n->subgraphs[i], most, out_graph);
+  }
+  return found;
+}
+
+/* There is such a node. */
+static tn_status refuse_newer(const tn_planner *p, const tn_graph *g, tn_diag *diag) {
+  char text[TN_NODE_TEXT];
+  const tn_gnode *n = too_new(g, p->onnx_opset, &g);
+  return tn_fail(diag, TN_ERR_UNSUPPORTED,
+                 "%s: needs version %d of ai.onnx; files are written in version %d",
+                 tn_node_text(g, n, text, sizeof text), n->def->op.since, p->onnx_opset);
+}
+
 static tn_status set_versions(const tn_planner *p, tn_graph *g, tn_diag *diag) {
   const int32_t least = p->onnx_opset < LEAST_OPSET ? p->onnx_opset : LEAST_OPSET,
                 version = least_version(g, "", least), ml = least_version(g, "ai.onnx.ml", 0);
-  if (version > p->onnx_opset)
-    return tn_fail(diag, TN_ERR_UNSUPPORTED, "the model needs version %d of ai.onnx, not %d",
-                   version, p->onnx_opset);
+  if (version > p->onnx_opset) return refuse_newer(p, g, diag);
   g->opsets.n = 0;
   g->functions.n = 0;
   forget_versions(g);
