@@ -27,14 +27,12 @@ const cli_command cli_conform = {
     .arguments = "TARGET",
     .summary = "test a device or an accelerator: does it compute what it takes?",
     .details =
-        "Common operators, each by itself, and small models run on TARGET, against the CPU: on "
-        "three\ninputs, and on the last of them twice, which has to give the same bits. Of a "
-        "device "
-        "the driver\nis called by itself, too: odd copies, barriers, marks, time that is up, "
-        "memory "
-        "that is not there.\nWhat TARGET does not take is listed with its reason and is no "
-        "failure. Exit status 1 if a result is wrong or a run\n"
-        "fails, if the CPU takes over, or if nothing is taken at all.\n"
+        "Common operators, each by itself, and small models run on TARGET, against the CPU: on\n"
+        "three inputs, and on the last of them twice, which has to give the same bits. Of a\n"
+        "device the driver is called by itself, too: odd copies, barriers, marks, time that is\n"
+        "up, memory that is not there. What TARGET does not take is listed with its reason and\n"
+        "is no failure. Exit status 1 if a result is wrong or a run fails, if the CPU takes\n"
+        "over, or if nothing is taken at all.\n"
         "FILE has a line for each case that is not to be ok, `not taken CASE` or `failed CASE`, "
         "and\n"
         "comments behind #. Each case has to come out as it says: one that it does not name is to "

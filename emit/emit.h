@@ -94,6 +94,12 @@ const char *emit_type_text(emit_model *m, const tn_tensor *t);
 /* memory of the arena, zeroed; NULL sets status. */
 void *emit_alloc(emit_model *m, uint64_t bytes);
 
+/* The slot that owns the memory of this one. */
+static inline int32_t emit_root(const emit_model *m, int32_t slot) {
+  while (m->plan->slots[slot].alias_of >= 0) slot = m->plan->slots[slot].alias_of;
+  return slot;
+}
+
 /* All refusals go to the diag: TN_ERR_UNSUPPORTED. session: one that has run. */
 tn_status emit_find_units(emit_model *m, const tn_session *session);
 tn_status emit_plan_memory(emit_model *m);

@@ -17,8 +17,7 @@ static uint64_t bytes_of(const emit_model *m, int32_t slot) {
 static void find_roots(emit_model *m) {
   const tn_slot *slots = m->plan->slots;
   for (int32_t k = 0; k < m->plan->n_slots; k++) {
-    int32_t root = k;
-    while (slots[root].alias_of >= 0) root = slots[root].alias_of;
+    const int32_t root = emit_root(m, k);
     m->values[k] = (emit_value){.root = root,
                                 .inside = slots[k].offset - slots[root].offset,
                                 .first = INT32_MAX,

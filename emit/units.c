@@ -47,8 +47,7 @@ static const char *refusal_of(const emit_unit *u) {
 }
 
 static bool is_constant(const emit_model *m, int32_t slot) {
-  while (m->plan->slots[slot].alias_of >= 0) slot = m->plan->slots[slot].alias_of;
-  return m->plan->slots[slot].place == TN_PLACE_CONST;
+  return m->plan->slots[emit_root(m, slot)].place == TN_PLACE_CONST;
 }
 
 /* The call of a task as emitters see it: data of this run are none of constants. */
@@ -93,9 +92,7 @@ static bool check_states(emit_model *m) {
   const int32_t n = tn_model_n_states(m->model), n_in = p->n_inputs - n, n_out = p->n_outputs - n;
   bool ok = true;
   for (int32_t k = 0; k < n; k++) {
-    int32_t root = p->outputs[n_out + k];
-    while (p->slots[root].alias_of >= 0) root = p->slots[root].alias_of;
-    const tn_slot *s = &p->slots[root];
+    const tn_slot *s = &p->slots[emit_root(m, p->outputs[n_out + k])];
     if (s->place != TN_PLACE_INPUT || s->index < n_in || s->index == n_in + k) continue;
     tn_diag_add(m->diag, TN_DIAG_ERROR, "state '%s' becomes state '%s': not written yet",
                 tn_model_state_name(m->model, k), tn_model_state_name(m->model, s->index - n_in));

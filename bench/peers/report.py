@@ -187,7 +187,10 @@ below 1 it helps though its core is busy, above 1 it does harm.
     if int8:
         text += quantised(int8["results"])
     first = [r for r in results if r["threads"] == min(x["threads"] for x in results)]
-    text += "\n## Start-up: loading and the first run, ms\n\nOf the converted file, where an engine has a format of its own.\n\n"
+    in_turn = any("start_ns" in row for r in first for row in r["engines"].values())
+    how = ("The median of processes that only start, in turn, after a round that brings the files into memory." if in_turn else
+           "Of one load each, one engine after the other: the first, Tenon, is the one that reads the model's file from the disk.")
+    text += f"\n## Start-up: loading and the first run, ms\n\nOf the converted file, where an engine has a format of its own. {how}\n\n"
     text += column(first, names, lambda row: f"{row.get('start_ns', row['load_ns'] + row['first_ns']) / 1e6:.0f}")
     text += """
 ## Memory, MB

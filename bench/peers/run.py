@@ -8,8 +8,8 @@
 Each engine holds the model in a process of its own. In every round each engine in turn runs for a slice
 of time while all others sleep; the ratio of a peer is the median over the rounds of its median time
 divided by Tenon's of the same round. Start-up, which is loading and the first run, is that of processes
-that only start, in turn, after a round that brings the files into memory. Outputs are compared with ONNX Runtime's without optimisation.
-With --busy a loop keeps the last of the cores busy, after a run on one thread without it. With --int8
+that only start, in turn, after a round that brings the files into memory. Outputs are compared with
+ONNX Runtime's without optimisation. With --busy a loop keeps the last of the cores busy, after a run on one thread without it. With --int8
 models are quantised first, with activations of u8 (of transformers, at run time); outputs may then
 differ by a few of 255 steps.
 """

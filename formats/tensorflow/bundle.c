@@ -40,13 +40,11 @@ typedef struct block {
 } block;
 
 static tn_status unpack(tf_reader *r, tn_proto_span packed, block *out) {
-  char path[64];
   tn_proto_file *f = tn_arena_alloc(&r->arena, sizeof *f);
-  snprintf(path, sizeof path, "%s, unpacked from byte %llu on", r->index.path,
-           (unsigned long long)(packed.p - r->index.data));
   if (!f) return tf_no_memory(r);
   *f = r->index;
-  f->path = tn_arena_strn(&r->arena, path, (int64_t)strlen(path));
+  f->path = tn_arena_format(&r->arena, "%s, unpacked from byte %llu on", r->index.path,
+                            (unsigned long long)(packed.p - r->index.data));
   const tn_status s = tf_snappy_unpack(&r->arena, packed, &out->rest);
   if (!f->path || s == TN_ERR_MEMORY) return tf_no_memory(r);
   if (s) return damaged(&r->index, packed.p, "a block's compressed bytes (Snappy) are damaged");

@@ -81,7 +81,6 @@ tn_status tn_io_status(tn_io *io, const tn_format *format, tn_status status) {
 
 /* ---- files ---- */
 
-/* Maps a file and gives the mapping to the model. */
 tn_status tn_loader_map(tn_model *m, const char *path, bool is_sibling, tn_diag *diag,
                         tn_mapping *out) {
   if (tn_vec_room(m->planner.a, &m->files, 1)) return TN_ERR_MEMORY;
@@ -90,8 +89,6 @@ tn_status tn_loader_map(tn_model *m, const char *path, bool is_sibling, tn_diag 
   return status;
 }
 
-/* Constants may be fetched from there when they are needed, unless the reader might look at them
- * again: what that reads stays in memory. */
 tn_status tn_loader_note(tn_loader *l, const tn_mapping *file, bool is_mapped) {
   const tn_mapped_range range = {file->data, file->size, is_mapped, l->is_lazy};
   return tn_vec_push(l->io.a, &l->graph->mapped_ranges, range);
