@@ -5,10 +5,11 @@
 
 #include "nodes.h"
 
-enum { PART_NAME, PART_INPUTS, PART_OUTPUTS, PART_TENSORS, PART_OPS };
+enum { PART_NAME, PART_INPUTS, PART_OUTPUTS, PART_TENSORS, PART_OPS, PART_DESCRIBED };
 enum { MOST_DEPTH = 16, MOST_VALUES = 1024 };
 
-static const char *const part_fields[] = {"name", "inputs", "outputs", "tensors", "nodes", NULL};
+static const char *const part_fields[] = {
+    "name", "inputs", "outputs", "tensors", "nodes", "extraTensorDescribe", NULL};
 static const tn_flat_type part_type = {"SubGraphProto", part_fields};
 static const char *const names_fields[] = {"data", NULL};
 static const tn_flat_type names_type = {"StringVec", names_fields};
@@ -81,12 +82,14 @@ static bool inline_part(mnn_reader *r, const part *p, tn_graph *g, const int32_t
   r->g = g;
   r->depth++;
   const tn_flat_vector ops = tn_flat_vec(&p->table, PART_OPS, 4);
+  const tn_flat_vector described = tn_flat_vec(&p->table, PART_DESCRIBED, 4);
   if (!r->status) set_inputs(r, p, in);
+  if (!r->status) r->status = mnn_read_steps(r, &described);
   if (!r->status && !mnn_status(r)) r->status = mnn_read_ops(r, &ops);
   if (!r->status) get_outputs(r, p, out);
   r->names = before.names, r->values = before.values, r->g = before.g, r->depth = before.depth;
   r->op = before.op, r->row = before.row, r->name = before.name, r->at = before.at;
-  r->param = before.param, r->in = before.in, r->out = before.out;
+  r->param = before.param, r->in = before.in, r->out = before.out, r->how = before.how;
   return !mnn_status(r);
 }
 

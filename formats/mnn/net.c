@@ -49,10 +49,11 @@ static mnn_value *value_at(mnn_reader *r, const tn_flat_vector *list, uint64_t k
 }
 
 int32_t mnn_in(mnn_reader *r, uint64_t k) {
-  const mnn_value *v = value_at(r, &r->in, k);
+  mnn_value *v = value_at(r, &r->in, k);
   if (v && v->id == TN_NO_ID && !r->status)
     r->status = mnn_fail(r, TN_ERR_INVALID, "no operator before it gives input %llu",
                          (unsigned long long)k);
+  if (v && r->how != MNN_IN_NUMBERS && v->steps.step > 0 && !r->status) return mnn_rounded(r, v);
   return v ? v->id : TN_NO_ID;
 }
 
@@ -71,7 +72,11 @@ int32_t mnn_out(mnn_reader *r, uint64_t k) {
 
 void mnn_set(mnn_reader *r, uint64_t k, int32_t id) {
   mnn_value *v = value_at(r, &r->out, k);
-  if (v) v->id = id, v->blob = (tn_flat_table){0};
+  if (!v) return;
+  v->id = id;
+  v->blob = (tn_flat_table){0};
+  v->is_rounded = r->how != MNN_IN_NUMBERS;
+  v->rounded = id;
 }
 
 bool mnn_ints(mnn_reader *r, uint64_t k, tn_flat_vector *out) {
@@ -216,6 +221,9 @@ static tn_status read_net(mnn_reader *r) {
   if (!r->values) return no_memory(r);
   for (uint64_t k = 0; k < r->names.n; k++) r->values[k] = (mnn_value){.id = TN_NO_ID};
   if (!ops.n) return mnn_fail(r, TN_ERR_INVALID, "the network has no operators");
+  const tn_flat_vector described = tn_flat_vec(&r->net, NET_DESCRIBED, 4);
+  s = mnn_read_steps(r, &described);
+  if (s) return s;
   s = mnn_read_ops(r, &ops);
   if (s) return s;
   r->row = NULL;

@@ -95,8 +95,8 @@ static int32_t direct(mnn_reader *r) {
 }
 
 static mnn_make_fn *find(const char *name) {
-  static const mnn_maker *const all[] = {mnn_windows, mnn_elementwise, mnn_shapes, mnn_axes,
-                                         mnn_select,  mnn_recurrent,   mnn_control};
+  static const mnn_maker *const all[] = {mnn_windows, mnn_elementwise, mnn_shapes,  mnn_axes,
+                                         mnn_select,  mnn_recurrent,   mnn_control, mnn_codes};
   for (size_t k = 0; k < sizeof all / sizeof *all; k++)
     for (const mnn_maker *m = all[k]; m->op; m++)
       if (!strcmp(m->op, name)) return m->make;
@@ -104,7 +104,10 @@ static mnn_make_fn *find(const char *name) {
 }
 
 tn_status mnn_node(mnn_reader *r) {
-  const int32_t id = find(r->row->name)(r);
+  r->how = mnn_how_computed(r);
+  const int32_t made = find(r->row->name)(r),
+                id = made == TN_NO_ID || r->status ? TN_NO_ID : mnn_in_steps(r, made);
   if (id != TN_NO_ID && !r->status) mnn_set(r, 0, id);
+  r->how = MNN_IN_NUMBERS;
   return mnn_status(r);
 }

@@ -15,7 +15,7 @@ typedef struct mnn_maker {
 } mnn_maker;
 
 extern const mnn_maker mnn_windows[], mnn_elementwise[], mnn_shapes[], mnn_axes[], mnn_select[],
-    mnn_recurrent[], mnn_control[];
+    mnn_recurrent[], mnn_control[], mnn_codes[];
 
 /* ---- node.c ---- */
 
@@ -43,6 +43,16 @@ int64_t mnn_param_byte(const mnn_reader *r, uint32_t field, int64_t missing);
 int32_t mnn_ints_of(mnn_reader *r, const tn_flat_vector *v);
 /* A vector of the file as a constant of this shape. */
 int32_t mnn_floats(mnn_reader *r, const tn_flat_vector *v, int32_t rank, const int64_t *shape);
+
+/* ---- codes.c ---- */
+
+/* y, which the operator has made, in the steps of its output; in numbers: y itself. */
+int32_t mnn_in_steps(mnn_reader *r, int32_t y);
+/* Is it a convolution of codes by codes? Then the steps of its input and output. */
+bool mnn_own_codes(const mnn_reader *r, mnn_steps *in, mnn_steps *out);
+int32_t mnn_from_codes(mnn_reader *r, int32_t codes, const mnn_steps *s);
+/* With the convolution's Relu. */
+int32_t mnn_to_codes(mnn_reader *r, int32_t y, const mnn_steps *s);
 
 /* ---- weights.c ---- */
 

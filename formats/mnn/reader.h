@@ -11,8 +11,20 @@
 #include "schema.h"
 #include "tenon/graph.h"
 
+/* A code stands for (code - zero) * step, and saturates at `least` and `most`. */
+typedef struct mnn_steps {
+  float step, zero, least, most; /* step 0: there are none */
+} mnn_steps;
+
+/* How an operator is computed: in numbers as they are, between values rounded to their steps, as
+ * what makes no new codes, as a mean of codes. */
+typedef enum mnn_how { MNN_IN_NUMBERS, MNN_ROUNDED, MNN_MOVED, MNN_MEAN } mnn_how;
+
 typedef struct mnn_value {
-  int32_t id;         /* of the graph; TN_NO_ID: nothing has made it */
+  int32_t id;      /* of the graph; TN_NO_ID: nothing has made it */
+  int32_t rounded; /* the same, rounded to its steps; is_rounded: it is there */
+  bool is_rounded;
+  mnn_steps steps;
   tn_flat_table blob; /* of a constant */
   bool is_read;       /* by an operator; known where outputs are looked for */
 } mnn_value;
@@ -43,6 +55,7 @@ typedef struct mnn_reader {
   uint64_t at;
   tn_flat_table param;
   tn_flat_vector in, out;
+  mnn_how how;
   uint32_t depth, n_seen; /* of parts; values that parts see by a name made for that */
   uint64_t n_ops;         /* that were read: parts may be used more than once */
   tn_status status;       /* the first thing that went wrong while nodes were added */
@@ -85,6 +98,14 @@ int32_t mnn_number(mnn_reader *r, uint32_t dtype, double number);
 /* n -1: one number without dims. */
 int32_t mnn_i64s(mnn_reader *r, const int64_t *data, int64_t n);
 tn_status mnn_const(mnn_reader *r);
+
+/* ---- codes.c ---- */
+
+/* The steps of tensors, of which `described` tells. */
+tn_status mnn_read_steps(mnn_reader *r, const tn_flat_vector *described);
+mnn_how mnn_how_computed(const mnn_reader *r);
+/* The value rounded to its steps. */
+int32_t mnn_rounded(mnn_reader *r, mnn_value *v);
 
 /* ---- weights.c ---- */
 

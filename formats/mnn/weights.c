@@ -47,7 +47,7 @@ bool mnn_beside(mnn_reader *r, const tn_flat_vector *list, uint64_t k, mnn_span 
                          (unsigned long long)r->beside.size, r->beside_name);
     return false;
   }
-  *out = (mnn_span){r->beside.data + at, (uint64_t)size};
+  *out = (mnn_span){at ? r->beside.data + at : r->beside.data, (uint64_t)size};
   return true;
 }
 
@@ -318,7 +318,33 @@ static int32_t decompressed(mnn_reader *r, compressed *c, const tn_flat_vector *
   return r->status || !codes ? TN_NO_ID : dequantised(r, c, codes, n, shape);
 }
 
+/* Codes by codes become codes again: sums are multiplied with `scales`, one for each channel. */
+static int32_t own_weights(mnn_reader *r, const tn_flat_table *own, const int64_t *shape) {
+  const tn_flat_vector codes = tn_flat_vec(own, OWN_WEIGHT, 1),
+                       scales = tn_flat_vec(own, OWN_SCALE, 4);
+  const int32_t in[] = {constant(r, TN_I8, 4, shape, mnn_span_of(&codes)),
+                        constant(r, TN_F32, 1, shape, mnn_span_of(&scales))};
+  const tn_attr axis = tn_attr_int("axis", 0);
+  return mnn_emit(r, "DequantizeLinear", in, 2, &axis, 1);
+}
+
+static int32_t own_bias(mnn_reader *r, const tn_flat_table *own, int64_t n) {
+  const tn_flat_vector bias = tn_flat_vec(own, OWN_BIAS, 4),
+                       scales = tn_flat_vec(own, OWN_SCALE, 4);
+  if (!bias.n) return TN_NO_ID;
+  if (bias.n != (uint64_t)n || scales.n != (uint64_t)n)
+    return mnn_invalid(r, "it has not one bias and scale for each channel");
+  float *out = room_for(r, (uint64_t)n * sizeof *out);
+  for (uint64_t k = 0; out && k < (uint64_t)n; k++)
+    out[k] = (float)tn_flat_int_at(&bias, k) * (float)tn_flat_float_at(&scales, k);
+  const mnn_span bytes = {(const uint8_t *)out, (uint64_t)n * sizeof *out};
+  return out ? constant(r, TN_F32, 1, &n, bytes) : TN_NO_ID;
+}
+
 int32_t mnn_weights(mnn_reader *r, const int64_t *shape) {
+  mnn_steps from, to;
+  const tn_flat_table own = tn_flat_sub(&r->param, CONV_SYMMETRIC, &mnn_param_type);
+  if (mnn_own_codes(r, &from, &to)) return own_weights(r, &own, shape);
   const tn_flat_vector w = tn_flat_vec(&r->param, CONV_WEIGHT, 4),
                        beside = tn_flat_vec(&r->param, CONV_EXTERNAL, 8);
   compressed c = {.quant = tn_flat_sub(&r->param, CONV_QUANT, &mnn_param_type)};
@@ -333,6 +359,9 @@ int32_t mnn_weights(mnn_reader *r, const int64_t *shape) {
 }
 
 int32_t mnn_bias(mnn_reader *r, int64_t n) {
+  mnn_steps from, to;
+  const tn_flat_table own = tn_flat_sub(&r->param, CONV_SYMMETRIC, &mnn_param_type);
+  if (mnn_own_codes(r, &from, &to)) return own_bias(r, &own, n);
   const tn_flat_vector b = tn_flat_vec(&r->param, CONV_BIAS, 4),
                        beside = tn_flat_vec(&r->param, CONV_EXTERNAL, 8);
   const bool has_codes = tn_flat_has(&r->param, CONV_QUANT);

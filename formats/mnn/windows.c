@@ -27,6 +27,7 @@ static bool window_pads(mnn_reader *r, window *w, const tn_flat_vector *pads, in
 }
 
 static int32_t activated(mnn_reader *r, const tn_flat_table *common, int32_t x) {
+  if (r->how == MNN_ROUNDED) return x; /* codes saturate */
   if (tn_flat_int(common, COMMON_RELU6, 1, 0)) {
     const int32_t in[] = {x, mnn_number(r, TN_F32, 0), mnn_number(r, TN_F32, 6)};
     return mnn_emit(r, "Clip", in, 3, NULL, 0);
@@ -68,12 +69,17 @@ static int32_t convolution(mnn_reader *r) {
   a.attrs[a.n++] = tn_attr_int("group", group);
   if (more.n) a.attrs[a.n++] = tn_attr_ints("output_padding", (tn_ints){extra, 2});
   const bool computed = r->in.n > 1;
-  const int32_t inputs[] = {mnn_in(r, 0), computed ? mnn_in(r, 1) : mnn_weights(r, shape),
+  mnn_steps from, to;
+  const bool of_codes = mnn_own_codes(r, &from, &to);
+  const int32_t x = mnn_in(r, 0);
+  const int32_t inputs[] = {of_codes ? mnn_from_codes(r, x, &from) : x,
+                            computed ? mnn_in(r, 1) : mnn_weights(r, shape),
                             !computed     ? mnn_bias(r, out)
                             : r->in.n > 2 ? mnn_in(r, 2)
                                           : TN_NO_ID};
   const char *op = transposed ? "ConvTranspose" : "Conv";
-  return activated(r, &c, mnn_emit(r, op, inputs, inputs[2] == TN_NO_ID ? 2 : 3, a.attrs, a.n));
+  const int32_t y = mnn_emit(r, op, inputs, inputs[2] == TN_NO_ID ? 2 : 3, a.attrs, a.n);
+  return of_codes ? mnn_to_codes(r, y, &to) : activated(r, &c, y);
 }
 
 static int32_t pooling(mnn_reader *r) {
@@ -95,9 +101,9 @@ static int32_t pooling(mnn_reader *r) {
     return TN_NO_ID;
   if (mode == PAD_VALUES)
     w.attrs[w.n++] = tn_attr_int("ceil_mode", mnn_param_byte(r, POOL_CEIL, 1) != 0);
-  /* networks from Caffe count the padding, if nothing else is said */
-  const bool of_caffe = !tn_flat_int(&r->net, NET_SOURCE, 1, 0) && mode == PAD_VALUES;
-  if (mean) w.attrs[w.n++] = tn_attr_int("count_include_pad", count ? count == 1 : of_caffe);
+  /* the padding is counted where it has no list of its own, as in networks from Caffe */
+  const bool counted = mode == PAD_VALUES && !pads.n;
+  if (mean) w.attrs[w.n++] = tn_attr_int("count_include_pad", count ? count == 1 : counted);
   return mnn_emit_in(r, "mnn", "Pool", &x, 1, w.attrs, w.n);
 }
 
@@ -110,6 +116,8 @@ static int32_t pooling_3d(mnn_reader *r) {
 
 const mnn_maker mnn_windows[] = {{"Convolution", convolution},
                                  {"ConvolutionDepthwise", convolution},
+                                 {"ConvInt8", convolution},
+                                 {"DepthwiseConvInt8", convolution},
                                  {"Deconvolution", convolution},
                                  {"DeconvolutionDepthwise", convolution},
                                  {"Pooling", pooling},

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """usage: make_mnn.py FOLDER: small networks as MNN's converter writes them, with what MNN makes of
-random inputs. It needs the packages MNN==3.6.1, onnx and numpy."""
+random inputs. It needs the packages MNN==3.6.1, flatbuffers, onnx and numpy."""
 
+import json
 import pathlib
 import subprocess
 import sys
 import tempfile
 
+import flatbuffers
 import MNN
 import MNN.expr
 import MNN.nn
@@ -230,7 +232,146 @@ def halves():
     return model(nodes, [scales, weight("c", 1, 2, 6, 4)], [1, 2, 3, 2], ["y"])
 
 
-def write(folder, name, network, *options, run_by=None):
+def quantisable():
+    """What MNN's quantiser computes in codes; no window of the pools has codes of both signs, which
+    MNN 3.6.1 mistakes on x86-64."""
+    nodes = [
+        node("Conv", "x w0 b0", "c0", pads=[1, 1, 1, 1]),
+        node("Relu", "c0", "r0"),
+        node("Conv", "r0 w1 b1", "c1", group=8, pads=[1, 1, 1, 1]),
+        node("Clip", "c1 zero six", "r1"),
+        node("Conv", "r1 w2 b0", "c2"),
+        node("Add", "c2 r0", "sum"),
+        node("HardSwish", "sum", "h"),
+        node("Concat", "h r0", "both", axis=1),
+        node("Conv", "both w3 b3", "c3", strides=[2, 2], pads=[0, 0, 1, 1]),
+        node("Relu", "c3", "r3"),
+        node("MaxPool", "r3", "p0", kernel_shape=[2, 2], strides=[1, 1]),
+        node("AveragePool", "p0", "y", kernel_shape=[2, 2], strides=[1, 1]),
+    ]
+    limits = [numpy_helper.from_array(np.float32(v), n) for v, n in ((0, "zero"), (6, "six"))]
+    weights = [weight("w0", 8, 3, 3, 3), weight("b0", 8), weight("w1", 8, 1, 3, 3), weight("b1", 8)]
+    weights += [weight("w2", 8, 8, 1, 1), weight("w3", 6, 16, 3, 3), weight("b3", 6)] + limits
+    return model(nodes, weights, [1, 3, 8, 8], ["y"], 14)
+
+
+def quantise(path, method="KL"):
+    """By what four random inputs give; weights of 7 bits, whose products MNN does not cut off."""
+    with tempfile.TemporaryDirectory() as work:
+        work = pathlib.Path(work)
+        for k in range(4):
+            (work / f"set/{k}").mkdir(parents=True)
+            (work / f"set/{k}/input.json").write_text(
+                json.dumps({"inputs": [{"name": "x", "shape": [1, 3, 8, 8]}], "outputs": ["y"]})
+            )
+            np.savetxt(work / f"set/{k}/x.txt", rng.standard_normal(192))
+        config = {"path": f"{work}/set/", "used_sample_num": 4, "input_type": "sequence"}
+        config |= {"feature_quantize_method": method, "weight_quantize_method": "MAX_ABS"}
+        (work / "quant.json").write_text(json.dumps(config | {"weight_clamp_value": 63}))
+        arguments = ["mnnquant", str(path), f"{work}/out.mnn", f"{work}/quant.json"]
+        command = [sys.executable, "-c", f"import _tools; _tools.mnnquant({arguments})"]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        path.write_bytes((work / "out.mnn").read_bytes())
+
+
+class Tables:
+    """A network of operators that older quantisers wrote: codes from numbers, convolutions of
+    codes, sums, numbers from codes."""
+
+    INPUT, CONVOLUTION, QUANTIZED, SUM = 21, 9, 74, 76
+
+    def __init__(self):
+        self.b = flatbuffers.Builder(0)
+        self.b.ForceDefaults(True)
+        self.names, self.ops = [], []
+        shape = self.vector([1, 3, 6, 6], np.int32)
+        x = self.table({0: ("ref", shape), 1: ("Int32", 1), 2: ("Int8", 0)})
+        self.op("x", 34, self.INPUT, x, [])
+
+    def vector(self, values, kind):
+        return self.b.CreateNumpyVector(np.array(values, kind))
+
+    def table(self, fields):
+        self.b.StartObject(max(fields) + 1)
+        for slot, (kind, value) in fields.items():
+            if kind == "ref":
+                self.b.PrependUOffsetTRelativeSlot(slot, value, 0)
+            else:
+                getattr(self.b, f"Prepend{kind}Slot")(slot, value, 0)
+        return self.b.EndObject()
+
+    def tables(self, items):
+        self.b.StartVector(4, len(items), 4)
+        for item in reversed(items):
+            self.b.PrependUOffsetTRelative(item)
+        return self.b.EndVector()
+
+    def op(self, name, kind, param_kind, param, inputs):
+        fields = {0: ("ref", self.vector(inputs, np.int32)), 1: ("Uint8", param_kind)}
+        fields |= {2: ("ref", param), 3: ("ref", self.b.CreateString(name))}
+        fields |= {4: ("ref", self.vector([len(self.ops)], np.int32)), 5: ("Int32", kind)}
+        self.ops.append(self.table(fields))
+        self.names.append(name)
+
+    def steps(self, scales):
+        return self.table({3: ("ref", self.vector(scales, np.float32))})
+
+    def convolution(self, name, kind, size, group, inputs, outputs, relu, tensor):
+        numbers = rng.integers(-60, 60, outputs * inputs // group * size * size)
+        common = {0: ("Int32", size // 2), 1: ("Int32", size // 2), 2: ("Int32", size)}
+        common |= {3: ("Int32", size), 9: ("Int32", group), 10: ("Int32", outputs)}
+        common |= {11: ("Int32", inputs), 12: ("Bool", relu)}
+        quant = {0: ("ref", self.vector(numbers, np.int8))}
+        quant |= {1: ("ref", self.vector(rng.integers(-3000, 3000, outputs), np.int32))}
+        quant |= {2: ("ref", self.vector(rng.uniform(0.001, 0.004, outputs), np.float32))}
+        param = self.table({0: ("ref", self.table(common)), 4: ("ref", self.table(quant))})
+        self.op(name, kind, self.CONVOLUTION, param, [tensor])
+
+    def finish(self):
+        names = self.tables([self.b.CreateString(n) for n in self.names])
+        outputs = self.tables([self.b.CreateString(self.names[-1])])
+        net = {3: ("ref", self.tables(self.ops)), 4: ("ref", outputs), 6: ("Int8", 3)}
+        self.b.Finish(self.table(net | {7: ("ref", names)}))
+        return bytes(self.b.Output())
+
+
+def own_codes():
+    """What MNN still runs: a convolution, one by channels, one of single pixels."""
+    t = Tables()
+    t.op("codes", 517, t.QUANTIZED, t.steps([40.0] * 3), [0])
+    t.convolution("c0", 513, 3, 1, 3, 8, True, 1)
+    t.convolution("c1", 515, 3, 8, 8, 8, False, 2)
+    t.convolution("c2", 513, 1, 1, 8, 8, False, 3)
+    t.op("y", 514, t.QUANTIZED, t.steps(rng.uniform(0.01, 0.1, 8)), [4])
+    return t.finish()
+
+
+SUM_SCALES = [np.float32(v) for v in ([20, 30, 40], [50], [0.05, 0.03, 0.02], [0.02], [15], [0.07])]
+
+
+def own_sum():
+    """A sum of codes, which MNN has no more: `run_sum` says what it was."""
+    t = Tables()
+    t.op("a", 517, t.QUANTIZED, t.steps(SUM_SCALES[0]), [0])
+    t.op("b", 517, t.QUANTIZED, t.steps(SUM_SCALES[1]), [0])
+    parts = {k + 1: ("ref", t.steps(SUM_SCALES[k + 2])) for k in range(3)}
+    t.op("sum", 518, t.SUM, t.table(parts), [1, 2])
+    t.op("y", 514, t.QUANTIZED, t.steps(SUM_SCALES[5]), [3])
+    return t.finish()
+
+
+def run_sum(path, ref):
+    def codes(x):
+        return np.clip(np.sign(x) * np.floor(np.abs(x) + 0.5), -127, 127)
+
+    x = rng.standard_normal((1, 3, 6, 6)).astype(np.float32)
+    a, b, from_a, from_b, to_sum, y = (v.reshape(-1, 1, 1) for v in SUM_SCALES)
+    total = codes((codes(x * a) * from_a + codes(x * b) * from_b) * to_sum)
+    np.save(ref / "set0_in0.npy", x)
+    np.save(ref / "set0_out0.npy", (total * y).astype(np.float32))
+
+
+def write(folder, name, network, *options, then=None, run_by=None):
     case = folder / name
     (case / "ref").mkdir(parents=True, exist_ok=True)
     path = (case / "model.mnn").absolute()
@@ -241,7 +382,16 @@ def write(folder, name, network, *options, run_by=None):
         arguments = ["mnnconvert", *map(str, arguments), *options]
         command = [sys.executable, "-c", f"import _tools; _tools.mnnconvert({arguments})"]
         subprocess.run(command, check=True, cwd=work, stdout=subprocess.DEVNULL)
+    if then:
+        then(path)
     (run_by or run)(path, case / "ref")
+
+
+def write_own(folder, name, network, run_by=None):
+    case = folder / name
+    (case / "ref").mkdir(parents=True, exist_ok=True)
+    (case / "model.mnn").write_bytes(network)
+    (run_by or run)(case / "model.mnn", case / "ref")
 
 
 def run_module(path, ref):
@@ -291,6 +441,10 @@ def main():
     write(folder, "lines", lines())
     write(folder, "half_constants", halves(), "--fp16")
     write(folder, "control", control(), run_by=run_module)
+    write(folder, "steps", quantisable(), then=quantise)
+    write(folder, "zeros", net(), then=lambda path: quantise(path, "EMA"))
+    write_own(folder, "codes", own_codes())
+    write_own(folder, "codes_sum", own_sum(), run_sum)
 
 
 if __name__ == "__main__":

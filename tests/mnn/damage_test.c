@@ -35,8 +35,8 @@ static void every_refused_type(void **state) {
 
 const damage_of damage_subject = {
     .format = &mnn_format,
-    .files = {"tests/data/mnn/net/model.mnn", "tests/data/mnn/shapes/model.mnn",
-              "tests/data/mnn/codes3/model.mnn", "tests/data/mnn/groups4/model.mnn",
+    .files = {"tests/data/mnn/net/model.mnn", "tests/data/mnn/codes/model.mnn",
+              "tests/data/mnn/steps/model.mnn", "tests/data/mnn/groups4/model.mnn",
               "tests/data/mnn/select/model.mnn", "tests/data/mnn/recurrent/model.mnn",
               "tests/data/mnn/control/model.mnn"},
     .more = every_refused_type,
