@@ -23,7 +23,7 @@ static const char *op_id(gen *g, const gen_op *op) {
   return gen_format_text(g, "%s%s_%d", domain, op->word, op->since);
 }
 
-static const char *flops_id(gen *g, double per_element) {
+const char *gen_flops_id(gen *g, double per_element) {
   const char *text = gen_format_text(g, "flops_%g", per_element);
   char *copy = gen_need(tn_arena_str(&g->arena, text));
   for (char *p = copy; *p; p++) {
@@ -38,7 +38,7 @@ static void emit_flops(gen *g, tn_text *out) {
   tn_map_init(&seen, g->a);
   for (int64_t k = 0; k < g->ops.n; k++) {
     const double n = g->ops.data[k].flops_per_element;
-    const char *id = flops_id(g, n);
+    const char *id = gen_flops_id(g, n);
     if (g->ops.data[k].header_only || n <= 0 || tn_map_get(&seen, id, 0)) continue;
     if (seen.n == 0) {
       tn_text_add(out,
@@ -118,7 +118,7 @@ static void emit_op(gen *g, tn_text *out, const gen_op *op) {
   tn_text_add(out, "    .flags = %s,\n", op_flags_c(g, op));
   emit_function(out, "infer", op->infer);
   emit_function(out, "flops",
-                op->flops_per_element > 0 ? flops_id(g, op->flops_per_element) : op->flops);
+                op->flops_per_element > 0 ? gen_flops_id(g, op->flops_per_element) : op->flops);
   emit_function(out, "lower", op->lower);
   emit_function(out, "reference", op->reference);
   emit_function(out, "epilogue", op->epilogue);
@@ -133,6 +133,10 @@ static const char *rank_c(gen *g, int rank) {
   return rank == TN_RANK_PORTABLE    ? "TN_RANK_PORTABLE"
          : rank == TN_RANK_OPTIMIZED ? "TN_RANK_OPTIMIZED"
                                      : gen_format_text(g, "%d", rank);
+}
+
+uint64_t gen_accept_dtypes(const gen_accept *a) {
+  return a->dtypes || a->flags & TN_ACCEPT_ABSENT ? a->dtypes : TN_ANY_DTYPE;
 }
 
 static void emit_accepts(gen *g, tn_text *out, const gen_kernel *k) {
@@ -162,7 +166,7 @@ static void emit_accepts(gen *g, tn_text *out, const gen_kernel *k) {
 
 /* Files of other architectures are not compiled, so their kernels may not be named. Those with the
  * vectors of RISC-V are compiled by clang only (cmake/TenonIsa.cmake). */
-static const char *condition(const gen_kernel *k) {
+const char *gen_kernel_condition(const gen_kernel *k) {
   if (k->isa & UINT64_C(0xffff)) return "#if defined(__x86_64__) && !defined(TN_PORTABLE)\n";
   if (k->isa & (TN_ISA_RVV | TN_ISA_RVV_F16))
     return "#if defined(__riscv) && defined(__clang__) && !defined(TN_PORTABLE)\n";
@@ -170,7 +174,7 @@ static const char *condition(const gen_kernel *k) {
 }
 
 static void emit_kernel(gen *g, tn_text *out, const gen_kernel *k) {
-  tn_text_add(out, "\n%s", condition(k));
+  tn_text_add(out, "\n%s", gen_kernel_condition(k));
   emit_accepts(g, out, k);
   tn_text_add(out, "static const tn_kernel kernel_%s = {\n    .head = TN_HEAD(tn_kernel),\n",
               k->name);
@@ -231,7 +235,7 @@ static void emit_arrays(gen *g, tn_text *out) {
   for (int64_t k = 0; k < g->kernels.n; k++) {
     const gen_kernel *kernel = &g->kernels.data[k];
     if (kernel->record) continue;
-    tn_text_add(out, "%s    &kernel_%s,\n%s", condition(kernel), kernel->name,
+    tn_text_add(out, "%s    &kernel_%s,\n%s", gen_kernel_condition(kernel), kernel->name,
                 kernel->isa ? "#endif\n" : "");
   }
   tn_text_add(out, "    NULL};\n\nstatic const tn_rewrite *const rewrites[] = {\n");
@@ -289,15 +293,15 @@ static bool has_devices(const gen *g) {
   return g->drivers.n > 0 || g->device_kernels.n > 0;
 }
 
-/* src/without: named here, these take the place of what the list leaves out. */
+/* src/without: named here, these take the place of what the list leaves out. Nobody calls the
+ * function: linkers leave it out again when they have found the names. */
 static void emit_without(gen *g, tn_text *out) {
-  if (!g->without.n) return;
   for (int64_t k = 0; k < g->without.n; k++)
     tn_text_add(out, "extern const char tn_without_%s;\n", g->without.data[k]);
-  tn_text_add(out, "__attribute__((used)) static const char *const without[] = {\n");
+  tn_text_add(out, "void tn_selected(void);\nvoid tn_selected(void) {\n");
   for (int64_t k = 0; k < g->without.n; k++)
-    tn_text_add(out, "    &tn_without_%s,\n", g->without.data[k]);
-  tn_text_add(out, "};\n");
+    tn_text_add(out, "  __asm__ volatile(\"\" : : \"r\"(&tn_without_%s));\n", g->without.data[k]);
+  tn_text_add(out, "}\n");
 }
 
 bool gen_emit_table(gen *g, const char *dir) {
@@ -320,6 +324,7 @@ bool gen_emit_table(gen *g, const char *dir) {
   emit_parts(g, &out);
   emit_arrays(g, &out);
   emit_plugin(g, &out, query);
-  emit_without(g, &out);
+  if (g->compact) gen_emit_compact(g, &out);
+  if (g->bare) emit_without(g, &out);
   return gen_write(g, dir, g->plugin.name ? "plugin.c" : "builtin.c", &out);
 }

@@ -229,6 +229,7 @@ typedef struct gen {
   const char *headers;   /* the folder of Tenon's; NULL: not known */
   const char *glslang;   /* the compiler of SPIR-V; NULL: there is none */
   bool bare;             /* the table does not say where parts are written */
+  bool compact;          /* it stands there in a form without pointers, too (emit_compact.c) */
   uint64_t content_hash; /* of all files */
   const char *family;    /* of the file that is read */
   const char *op_word;   /* what {op} stands for while an entry is read; NULL: nothing */
@@ -370,7 +371,7 @@ bool gen_emit_programs(gen *g, tn_text *out);
 /* For the header of the family: the number of each in that table, GPU_<name>. */
 void gen_emit_program_numbers(gen *g, tn_text *out, const char *family);
 
-/* ---- emit.c, emit_table.c, emit_header.c, emit_docs.c ---- */
+/* ---- emit.c, emit_table.c, emit_compact.c, emit_header.c, emit_docs.c ---- */
 
 /* Replaces dir/name by text unless it holds that already, so that nothing is built again in
  * vain. */
@@ -385,6 +386,14 @@ const char *gen_attrs_name(gen *g, const gen_op *op);
 /* "13 and later", "6 to 10", "6" */
 const char *gen_versions_text(gen *g, int since, int until);
 bool gen_emit_table(gen *g, const char *dir);
+/* What a row accepts where it names no types, too. */
+uint64_t gen_accept_dtypes(const gen_accept *a);
+/* The function of an operator that makes so many operations an element. */
+const char *gen_flops_id(gen *g, double per_element);
+/* "#if ...": a line that the kernel's own stand behind, with an #endif; "" for kernels without ISA. */
+const char *gen_kernel_condition(const gen_kernel *k);
+/* emit_compact.c: the parts without pointers. */
+void gen_emit_compact(gen *g, tn_text *out);
 bool gen_emit_headers(gen *g, const char *dir);
 bool gen_emit_docs(gen *g, const char *dir);
 /* embedded.c: the text of the files named in g->families, as `const new_file new_files[]`. */

@@ -65,7 +65,8 @@ static void select_services(gen *g, tn_part_list *list) {
   /* Nothing can come but what is built in, and of that no tables of devices. */
   const bool vets = tn_part_list_has(list, "service", "plugins", 0) ||
                     tn_part_list_has(list, "service", "devices", 0) || g->drivers.n;
-  if (!vets && !only_runs) leave_out(g, "vetting");
+  g->compact = !vets && !only_runs;
+  if (g->compact) leave_out(g, "vetting");
 }
 
 bool gen_select(gen *g, const char *path) {
