@@ -196,6 +196,15 @@ tn_status cli_parts_asked(const tn_runtime *runtime, tn_part_list *to) {
   return s;
 }
 
+bool cli_parts_moves_data(const char *kernel) {
+  const tn_plugin *all = tn_builtin_query(TN_ABI_MAJOR, TN_ABI_MINOR);
+  for (uint32_t k = 0; k < all->n_kernels; k++)
+    if (!strcmp(all->kernels[k]->name, kernel))
+      return !strcmp(all->kernels[k]->op, "tenon::Region") ||
+             !strcmp(all->kernels[k]->op, "tenon::Reorder");
+  return false;
+}
+
 /* ---- by hand ---- */
 
 static bool takes(const tn_kernel *kernel, uint64_t dtypes) {

@@ -20,6 +20,9 @@ tn_status cli_parts_asked(const tn_runtime *runtime, tn_part_list *to);
  * subgraph for which there is no plan, and to steps the kernels of all plans. */
 void cli_parts_plan_branches(cli_session *s, tn_text *notes, tn_text *steps);
 
+/* A built-in kernel of tenon::Region or tenon::Reorder? */
+bool cli_parts_moves_data(const char *kernel);
+
 /* Adds "Conv=f32": an operator in all versions, with the kernels for these instruction sets of
  * which a row says one of the dtypes; "Conv": all dtypes. */
 tn_status cli_parts_by_hand(const tn_runtime *runtime, const char *text, tn_part_list *to,

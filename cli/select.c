@@ -82,14 +82,16 @@ typedef struct look {
   tn_part_list used, asked;
   tn_text steps; /* the kernels of its plans */
   tn_text plan;  /* --plan: the bytes of its plan file */
+  bool is_fixed; /* its inputs have one shape */
   char name[NAME];
 } look;
 
 typedef struct selection {
   const select_options *o;
   tn_part_list all;
-  look *looks;   /* per target and model */
-  tn_text notes; /* lines */
+  int64_t n_by_hand; /* the first lines of it come from --list and --with */
+  look *looks;       /* per target and model */
+  tn_text notes;     /* lines */
   tn_diag *diag;
 } selection;
 
@@ -128,6 +130,15 @@ static tn_status plan_and_run(const selection *sel, const cli_common *common, co
   return TN_OK;
 }
 
+static bool is_fixed(const tn_model *model) {
+  bool fixed = true;
+  for (int32_t k = 0; k < tn_model_n_inputs(model) && fixed; k++) {
+    tn_tensor type = tn_tensor_make(TN_F32, 0, NULL, NULL);
+    fixed = !tn_model_input_type(model, k, &type) && tn_tensor_bytes(&type) >= 0;
+  }
+  return fixed;
+}
+
 static int look_at(selection *sel, const cli_common *common, const char *path, look *to) {
   cli_session s;
   tn_status status = plan_and_run(sel, common, path, &s, &sel->notes, &to->steps);
@@ -136,6 +147,7 @@ static int look_at(selection *sel, const cli_common *common, const char *path, l
   else if (!status)
     status = cli_parts_used(s.runtime, s.model, &to->used);
   if (!status) status = cli_parts_asked(s.runtime, &to->asked);
+  if (!status) to->is_fixed = is_fixed(s.model);
   const int code = status ? cli_session_fail(&s, status) : CLI_OK;
   cli_session_close(&s);
   return code;
@@ -203,6 +215,90 @@ static int prove_for(selection *sel, const cli_common *common, int target) {
     if (code) cli_error("%s: there is no plan with these parts alone", sel->o->models[k]);
   }
   return code;
+}
+
+/* ---- kernels that only stand by ---- */
+
+/* Does the model get the same plans, with the parts of `alone`? */
+static bool has_same_plans(const selection *sel, const cli_common *alone, const look *l,
+                           const char *path) {
+  tn_text notes, steps;
+  cli_session s;
+  tn_text_init(&notes, tn_default_allocator());
+  tn_text_init(&steps, tn_default_allocator());
+  const tn_status status = open_session(&s, alone, &sel->o->feed, path);
+  if (!status) cli_parts_plan_branches(&s, &notes, &steps);
+  const bool same = !status && !strcmp(tn_text_get(&steps), tn_text_get(&l->steps));
+  tn_diag_clear(s.diag);
+  cli_session_close(&s);
+  tn_text_free(&notes);
+  tn_text_free(&steps);
+  return same;
+}
+
+static bool runs(const look *l, const char *kernel) {
+  const size_t n = strlen(kernel);
+  const char *steps = tn_text_get(&l->steps);
+  for (const char *p = steps; (p = strstr(p, kernel)); p += n)
+    if (p[n] == '\n' && (p == steps || p[-1] == '\n')) return true;
+  return false;
+}
+
+/* A kernel that moves data and was chosen, but in no plan there is a step left for it: the memory
+ * of its output is that of its input. */
+static bool stands_by(const selection *sel, int64_t line) {
+  static const char word[] = "kernel ";
+  const char *text = sel->all.lines.data[line].text, *name = text + sizeof word - 1;
+  bool spare =
+      line >= sel->n_by_hand && !strncmp(text, word, sizeof word - 1) && cli_parts_moves_data(name);
+  for (int k = 0; k < sel->o->n_models * n_targets(sel->o) && spare; k++)
+    spare = !runs(&sel->looks[k], name);
+  return spare;
+}
+
+/* list without those of its lines that stand by: the one at `line`, or all (-1). */
+static tn_status spare(const selection *sel, int64_t line, tn_part_list *out_list) {
+  tn_status s = TN_OK;
+  tn_part_list_init(out_list, tn_default_allocator());
+  for (int64_t k = 0; k < sel->all.lines.n && !s; k++)
+    if (!stands_by(sel, k) || (line >= 0 && line != k))
+      s = tn_part_list_add(out_list, sel->all.lines.data[k].text);
+  return s;
+}
+
+static bool is_enough(const selection *sel, tn_part_list *list) {
+  bool same = true;
+  for (int t = 0; t < n_targets(sel->o) && same; t++) {
+    cli_common alone = sel->o->common;
+    if (sel->o->n_targets) same = cli_isa_parse(sel->o->targets[t], &alone.isa_mask);
+    alone.parts = list;
+    for (int k = 0; k < sel->o->n_models && same; k++)
+      same = has_same_plans(sel, &alone, look_of(sel, t, k), sel->o->models[k]);
+  }
+  return same;
+}
+
+static bool try_without(selection *sel, int64_t line) {
+  tn_part_list fewer;
+  const bool enough = !spare(sel, line, &fewer) && is_enough(sel, &fewer);
+  tn_part_list *gone = enough ? &sel->all : &fewer;
+  tn_part_list_free(gone);
+  if (enough) sel->all = fewer;
+  return enough;
+}
+
+/* Leaves kernels out that only stand by, all or one after the other. Plans for other shapes may
+ * want them, and what is asked for by hand stays. */
+static void leave_out_spare(selection *sel) {
+  bool fixed = !sel->o->plan && !sel->o->n_added && sel->o->n_models > 0 &&
+               tn_map_get(&sel->all.index, "feature continuations", -1) < 0;
+  for (int k = 0; k < sel->o->n_models * n_targets(sel->o); k++)
+    fixed = fixed && sel->looks[k].is_fixed;
+  int64_t n = 0;
+  for (int64_t k = 0; k < sel->all.lines.n && fixed; k++) n += stands_by(sel, k);
+  if (!n || try_without(sel, -1)) return;
+  for (int64_t k = sel->all.lines.n - 1; k >= 0; k--)
+    if (stands_by(sel, k)) try_without(sel, k);
 }
 
 static int for_each_target(selection *sel, int (*what)(selection *, const cli_common *, int)) {
@@ -430,8 +526,10 @@ static int select_parts(const select_options *o) {
   open_looks(&sel, n);
   int code = sel.looks ? read_lists(&sel) : CLI_INPUT;
   if (!code) code = add_services(&sel);
+  sel.n_by_hand = sel.all.lines.n;
   if (!code) code = for_each_target(&sel, look_for);
   if (!code) code = for_each_target(&sel, prove_for);
+  if (!code) leave_out_spare(&sel);
   if (!code) code = write_selection(&sel);
   if (*tn_text_get(&sel.notes)) cli_note("%.*s", (int)sel.notes.n - 1, sel.notes.data);
   cli_print_diag(sel.diag);

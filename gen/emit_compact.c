@@ -8,7 +8,8 @@
  *   r name root makes                        makes "": always applied; its function is next
  *   .                                        the end
  *
- * Numbers are hexadecimal. functions: bit i is the i-th of those below; they are next in the array. */
+ * Numbers are hexadecimal. functions: bit i is the i-th of those below, which are next in the
+ * array. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -20,9 +21,7 @@ static void text(tn_text *out, const char *s) {
   tn_text_add(out, " \"\\0\"\n");
 }
 
-static void number(tn_text *out, uint64_t n) {
-  tn_text_add(out, "    \"%" PRIx64 "\\0\"\n", n);
-}
+static void number(tn_text *out, uint64_t n) { tn_text_add(out, "    \"%" PRIx64 "\\0\"\n", n); }
 
 /* Which of them there are. */
 static void functions(tn_text *out, const char *const *names, int n) {
@@ -116,8 +115,8 @@ static void emit_texts(gen *g, tn_text *out) {
   text(out, g->plugin.version ? g->plugin.version : "");
   text(out, g->plugin.license ? g->plugin.license : "");
   text(out, gen_format_text(g, "%016" PRIx64, g->content_hash));
-  number(out, (uint64_t)(g->ops.n > g->kernels.n ? g->ops.n : g->kernels.n) +
-                  (uint64_t)g->rewrites.n);
+  number(out,
+         (uint64_t)(g->ops.n > g->kernels.n ? g->ops.n : g->kernels.n) + (uint64_t)g->rewrites.n);
   for (int64_t k = 0; k < g->ops.n; k++)
     if (!g->ops.data[k].header_only) emit_op(g, out, &g->ops.data[k]);
   for (int64_t k = 0; k < g->kernels.n; k++) emit_kernel(g, out, &g->kernels.data[k]);
@@ -150,11 +149,12 @@ static void emit_functions(gen *g, tn_text *out) {
 }
 
 void gen_emit_compact(gen *g, tn_text *out) {
-  tn_text_add(out, "\n#pragma GCC diagnostic ignored \"-Woverlength-strings\"\n"
-                   "extern const char tn_selected_texts[];\n"
-                   "extern void (*const tn_selected_functions[])(void);\n"
-                   "extern const tn_format *const *const tn_selected_formats;\n"
-                   "const tn_format *const *const tn_selected_formats = formats;\n\n");
+  tn_text_add(out,
+              "\n#pragma GCC diagnostic ignored \"-Woverlength-strings\"\n"
+              "extern const char tn_selected_texts[];\n"
+              "extern void (*const tn_selected_functions[])(void);\n"
+              "extern const tn_format *const *const tn_selected_formats;\n"
+              "const tn_format *const *const tn_selected_formats = formats;\n\n");
   emit_texts(g, out);
   emit_functions(g, out);
 }

@@ -390,7 +390,7 @@ bool gen_emit_table(gen *g, const char *dir);
 uint64_t gen_accept_dtypes(const gen_accept *a);
 /* The function of an operator that makes so many operations an element. */
 const char *gen_flops_id(gen *g, double per_element);
-/* "#if ...": a line that the kernel's own stand behind, with an #endif; "" for kernels without ISA. */
+/* "#if ...": what a kernel stands behind, with an #endif; "" where it needs no ISA. */
 const char *gen_kernel_condition(const gen_kernel *k);
 /* emit_compact.c: the parts without pointers. */
 void gen_emit_compact(gen *g, tn_text *out);

@@ -197,7 +197,7 @@ static tn_status take_rewrite(reader *r, tn_diag *diag) {
   def->rewrite.name = text(r);
   def->rewrite.root = text(r);
   def->rewrite.makes = text(r);
-  def->rewrite.apply = (tn_status(*)(const tn_call *, tn_graph *, int32_t))*r->function++;
+  def->rewrite.apply = (tn_status(*)(const tn_call *, tn_graph *, int32_t)) * r->function++;
   def->owner = &plug->owner;
   if (!*def->rewrite.makes) def->rewrite.makes = NULL;
   find_ops(plug, def->rewrite.root, &domain, &name, &n);

@@ -40,6 +40,12 @@ says 3 "list:1: there is no such part: 'service threads'" \
 # features: what a model has use for, and is told of where a list lacks it
 says 0 '' select "$root/tests/emit/models/pools.onnx" --target none -o "$work/pools"
 grep -q '^feature merge_regions$' "$work/pools/parts.txt" || fail "a pass that changed a graph"
+grep -q '^kernel region_few_c ' "$work/pools/parts.txt" &&
+  fail "a kernel is listed that no step of the plan runs"
+echo 'kernel region_few_c' >"$work/list"
+says 0 "" select "$root/tests/emit/models/pools.onnx" \
+  --list "$work/list" --target none -o "$work/more"
+grep -q '^kernel region_few_c ' "$work/more/parts.txt" || fail "a kernel of --list is gone"
 grep -q '^feature' "$work/a/parts.txt" && fail "net.onnx has use for no feature"
 grep -q '^feature move_transposes$' "$work/hand/parts.txt" || fail "--add adds no features"
 mkdir -p "$work/beside"
