@@ -38,6 +38,12 @@ void gen_gpu_emit_constants(tn_text *out, const gen_program *p) {
 
 /* ---- functions ---- */
 
+const char gen_gpu_dot4[] =
+    "int dot4_(int a, int b, int c) {\n"
+    "  return c + (a << 24 >> 24) * (b << 24 >> 24) + (a << 16 >> 24) * (b << 16 >> 24) +\n"
+    "         (a << 8 >> 24) * (b << 8 >> 24) + (a >> 24) * (b >> 24);\n"
+    "}\n";
+
 const char gen_gpu_functions[] =
     "float sigmoid1(float x) { float e = exp(-fabs(x)); return (x < 0.0f ? e : 1.0f) / (1.0f + e); "
     "}\n"

@@ -46,7 +46,14 @@ static const char words[] =
     "#define ERF(x) erff(x)\n"
     "#define EXACT\n"
     "#define ATTRIBUTES\n" /* of the kernel; a CUDA_KERNEL may define it anew */
-    "#define LOCAL4(p, i) vload4(0, (p) + (i))\n";
+    "#define LOCAL4(p, i) vload4(0, (p) + (i))\n"
+    "#if __CUDA_ARCH__ >= 610\n"
+    "int dp4a_(int a, int b, int c) { int d; asm(\"dp4a.s32.s32 %0, %1, %2, %3;\" : \"=r\"(d) : "
+    "\"r\"(a), \"r\"(b), \"r\"(c)); return d; }\n"
+    "#define DOT4(a, b, c) dp4a_(a, b, c)\n"
+    "#else\n"
+    "#define DOT4(a, b, c) dot4_(a, b, c)\n"
+    "#endif\n";
 
 /* What the accessors take of OpenCL C. */
 static const char as_opencl[] =
@@ -96,7 +103,7 @@ void gen_gpu_emit_cuda(gen *g, tn_text *out, const gen_program *p) {
   (void)g;
   if (strstr(p->body, "EXACT") || strstr(p->common, "EXACT"))
     tn_text_add(out, "#pragma STDC FP_CONTRACT OFF\n"); /* what the driver makes an option of */
-  tn_text_add(out, "%s%s%s%s", words, as_opencl, gen_gpu_macros, gen_gpu_functions);
+  tn_text_add(out, "%s%s%s%s%s", words, as_opencl, gen_gpu_macros, gen_gpu_dot4, gen_gpu_functions);
   if (gen_gpu_has_epilogue(p)) tn_text_add(out, "%s%s", gen_gpu_fused, gen_gpu_fused_macros);
   tn_text_add(out, "%s", p->common);
   emit_head(out, p);

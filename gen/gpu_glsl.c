@@ -78,6 +78,12 @@ static const char loads[] =
     "  if (S_@ == 8) return i64_to_int(uvec2(@_32[2 * i], @_32[2 * i + 1]));\n"
     "  return int(LD1_@(i));\n"
     "}\n"
+    "int LDQ_@(int i) {\n"
+    "  int shift = (i & 3) * 8;\n"
+    "  uint quad = @_32[i >> 2];\n"
+    "  if (shift != 0) quad = quad >> shift | @_32[(i >> 2) + 1] << (32 - shift);\n"
+    "  return int(S_@ == 9 ? quad ^ 0x80808080u : quad);\n"
+    "}\n"
     /* bits as they are, to be moved */
     "uvec2 GET_@(int i) {\n"
     "  if (S_@ == 2 || S_@ == 8 || S_@ == 12) return uvec2(@_32[2 * i], @_32[2 * i + 1]);\n"
@@ -149,10 +155,20 @@ static const char es_long_store[] =
     "#endif\n"
     "void STL_@(int i, int v) { PUT_@(i, uvec2(uint(v), 0u)); }\n";
 
+static const char plain_dot4[] = "#define DOT4(a, b, c) dot4_(a, b, c)\n";
+/* The driver says by constant 1000 whether the device has OpSDot, and takes it out where it has
+ * not. */
+static const char vulkan_dot4[] =
+    "spirv_instruction(extensions = [\"SPV_KHR_integer_dot_product\"], "
+    "capabilities = [6018, 6019], id = 4450)\n"
+    "int sdot_(int a, int b, spirv_literal int format);\n"
+    "layout(constant_id = 1000) const int HAS_DOT4 = 0;\n"
+    "#define DOT4(a, b, c) (HAS_DOT4 != 0 ? (c) + sdot_(a, b, 0) : dot4_(a, b, c))\n";
+
 typedef enum params_kind { PUSHED, BLOCK, BLOCK_BEHIND } params_kind;
 
 typedef struct flavour {
-  const char *views, *small_stores, *long_load, *long_store, *words;
+  const char *views, *small_stores, *long_load, *long_store, *words, *dot4;
   params_kind params;
   bool names_files; /* in #line */
 } flavour;
@@ -163,6 +179,7 @@ static const flavour vulkan = {
     long_store,
     "#define GLOBAL(d) int(gl_GlobalInvocationID[d])\n#define GROUP(d) int(gl_WorkGroupID[d])\n"
     "#define EXACT precise\n",
+    vulkan_dot4,
     PUSHED,
     true};
 /* base_: where the groups of this dispatch begin */
@@ -174,6 +191,7 @@ static const flavour es = {
     "precision highp float;\nprecision highp int;\nuniform ivec3 base_;\n#define EXACT\n"
     "#define GROUP(d) (int(gl_WorkGroupID[d]) + base_[d])\n"
     "#define GLOBAL(d) (GROUP(d) * int(gl_WorkGroupSize[d]) + LOCAL_ID(d))\n",
+    plain_dot4,
     BLOCK,
     false};
 /* Constants that are no numbers are errors of WebGPU: their bits go through a variable. It has no
@@ -200,6 +218,7 @@ static const flavour webgpu = {
     "}\n"
     "#define umulExtended(a, b, high, low) wide_product(a, b, high, low)\n"
     "#define uaddCarry(a, b, carry) wide_sum(a, b, carry)\n",
+    plain_dot4,
     BLOCK_BEHIND,
     true};
 
@@ -222,7 +241,8 @@ static void emit_for_buffer(tn_text *out, const char *text, const char *name, co
 static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
 /* LD1(A, -> LD1_A( */
-static const char *const accessors[] = {"LD1", "LD4", "LDI", "LDL", "ST1", "ST4", "STI", "STL"};
+static const char *const accessors[] = {"LD1", "LD4", "LDI", "LDL", "LDQ",
+                                        "ST1", "ST4", "STI", "STL"};
 
 static bool is_accessor(const char *p, size_t n) {
   for (size_t k = 0; k < sizeof accessors / sizeof *accessors; k++)
@@ -410,6 +430,7 @@ static void emit(gen *g, tn_text *out, const flavour *f, const gen_program *p) {
               p->group[0], p->group[1], p->group[2]);
   tn_text_add(out, "%s%s", f->words, words);
   for (int k = 0; gen_glsl_functions[k]; k++) tn_text_add(out, "%s", gen_glsl_functions[k]);
+  if (uses(p, "DOT4(")) tn_text_add(out, "%s%s", gen_gpu_dot4, f->dot4);
   tn_text_add(out, "%s", gen_gpu_functions);
   const int n_buffers = emit_buffers(g, out, f, p);
   emit_params(out, f, p, n_buffers);

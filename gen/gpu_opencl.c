@@ -23,7 +23,12 @@ static const char prelude[] =
     "#define LOCAL4(p, i) vload4(0, (p) + (i))\n"
     "#define ERF(x) erf(x)\n"
     "#define EXACT\n" /* products within one expression only are fused with sums */
-    "typedef long i64;\n";
+    "typedef long i64;\n"
+    "#ifdef cl_khr_integer_dot_product\n"
+    "#define DOT4(a, b, c) ((c) + dot_4x8packed_ss_int((uint)(a), (uint)(b)))\n"
+    "#else\n"
+    "#define DOT4(a, b, c) dot4_(a, b, c)\n"
+    "#endif\n";
 
 /* Accessors find the storage of a buffer by its constant S_<name>, the number of its dtype; 0: the
  * argument is left out. Halves are ushorts, since not every device can assign them. */
@@ -35,6 +40,11 @@ const char gen_gpu_macros[] =
     "}\n"
     "int low_word(long x) { return x > 2147483647 ? 2147483647 : x < -2147483647 - 1 ?"
     " -2147483647 - 1 : (int)x; }\n"
+    "int quad_(__global const int *p, int i) {\n"
+    "  int shift = (i & 3) * 8;\n"
+    "  uint low = (uint)p[i >> 2];\n"
+    "  return (int)(shift ? low >> shift | (uint)p[(i >> 2) + 1] << (32 - shift) : low);\n"
+    "}\n"
     "#define T_0 float\n"
     "#define T_1 float\n"
     "#define T_2 ulong\n"
@@ -96,6 +106,7 @@ const char gen_gpu_macros[] =
     "#define LDI_10 LDI_5\n"
     "#define LDI_11 LDI_5\n"
     "#define LDI_13 LDI_5\n"
+    "#define LDQ(A, i) (quad_((__global const int *)(A), i) ^ (S_##A == 9 ? (int)0x80808080 : 0))\n"
     "#define LDL_0(p, i) 0\n"
     "#define LDL_5(p, i) (long)(p)[i]\n"
     "#define LDL_6 LDL_5\n"
@@ -152,7 +163,7 @@ static void emit_head(tn_text *out, const gen_program *p) {
 
 void gen_gpu_emit_opencl(gen *g, tn_text *out, const gen_program *p) {
   (void)g;
-  tn_text_add(out, "%s%s%s", prelude, gen_gpu_macros, gen_gpu_functions);
+  tn_text_add(out, "%s%s%s%s", prelude, gen_gpu_macros, gen_gpu_dot4, gen_gpu_functions);
   if (gen_gpu_has_epilogue(p)) tn_text_add(out, "%s%s", gen_gpu_fused, gen_gpu_fused_macros);
   tn_text_add(out, "%s", p->common);
   emit_head(out, p);

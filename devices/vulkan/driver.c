@@ -77,23 +77,33 @@ static bool has_extension(const vulkan_device *d, const char *name) {
   return false;
 }
 
-/* Small storage and long integers, where they are there. */
+/* Small storage, long integers and dot products, where they are there. */
 static tn_status make_device(const tn_device_call *c, vulkan_device *d) {
   const float priority = 1;
-  const char *const name = VK_KHR_8BIT_STORAGE_EXTENSION_NAME;
-  const bool is_new = d->properties.apiVersion >= VK_API_VERSION_1_2;
-  const bool named = !is_new && has_extension(d, name);
+  const char *names[2];
+  uint32_t n_names = 0;
   VkPhysicalDevice8BitStorageFeatures bytes = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES};
+  VkPhysicalDeviceShaderIntegerDotProductFeaturesKHR dots = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES_KHR};
   VkPhysicalDevice16BitStorageFeatures halves = {
-      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES,
-      .pNext = is_new || named ? &bytes : NULL};
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES};
   VkPhysicalDeviceFeatures2 there = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
                                      .pNext = &halves};
+  const bool is_new = d->properties.apiVersion >= VK_API_VERSION_1_2;
+  if (!is_new && has_extension(d, VK_KHR_8BIT_STORAGE_EXTENSION_NAME))
+    names[n_names++] = VK_KHR_8BIT_STORAGE_EXTENSION_NAME;
+  if (is_new || n_names) halves.pNext = &bytes;
+  if (has_extension(d, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME)) {
+    names[n_names++] = VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME;
+    dots.pNext = &halves;
+    there.pNext = &dots;
+  }
   d->api.vkGetPhysicalDeviceFeatures2(d->physical, &there);
   d->has_8_bits = bytes.storageBuffer8BitAccess;
   d->has_16_bits = halves.storageBuffer16BitAccess;
   d->has_long = there.features.shaderInt64;
+  d->has_dot4 = dots.shaderIntegerDotProduct;
   const VkPhysicalDeviceFeatures wanted = {.shaderInt64 = there.features.shaderInt64};
   there.features = wanted;
   const VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
@@ -104,8 +114,8 @@ static tn_status make_device(const tn_device_call *c, vulkan_device *d) {
                                    .pNext = &there,
                                    .queueCreateInfoCount = 1,
                                    .pQueueCreateInfos = &queue,
-                                   .enabledExtensionCount = named,
-                                   .ppEnabledExtensionNames = &name};
+                                   .enabledExtensionCount = n_names,
+                                   .ppEnabledExtensionNames = names};
   return vulkan_answer(c, d->api.vkCreateDevice(d->physical, &info, NULL, &d->handle),
                        "vkCreateDevice");
 }

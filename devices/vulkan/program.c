@@ -14,6 +14,8 @@ enum {
   OP_EXTENSION = 10,
   OP_CAPABILITY = 17,
   OP_EXECUTION_MODE = 16,
+  OP_COPY_OBJECT = 83,
+  OP_S_DOT = 4450,
   OP_DECORATE = 71,
   OP_FUNCTION = 54,
   MODE_LOCAL_SIZE = 17,
@@ -24,6 +26,9 @@ enum {
   CAPABILITY_16_BITS = 4433,
   CAPABILITY_8_BITS = 4448,
   CAPABILITY_KEEPS_NAN = 4466,
+  CAPABILITY_DOT_PACKED = 6018,
+  CAPABILITY_DOT = 6019,
+  CONSTANT_HAS_DOT4 = 1000,
   MAX_BINDINGS = 64
 };
 
@@ -32,7 +37,9 @@ static tn_status reject(const tn_device_call *c, const char *what) {
 }
 
 static tn_status check_capability(const tn_device_call *c, const vulkan_device *d, uint32_t which) {
-  if (which == CAPABILITY_SHADER || which == CAPABILITY_KEEPS_NAN) return TN_OK;
+  if (which == CAPABILITY_SHADER || which == CAPABILITY_KEEPS_NAN || which == CAPABILITY_DOT ||
+      which == CAPABILITY_DOT_PACKED)
+    return TN_OK;
   if (which == CAPABILITY_INT64)
     return d->has_long ? TN_OK : reject(c, "the device has no integers of 64 bits (shaderInt64)");
   if (which == CAPABILITY_16_BITS)
@@ -56,13 +63,36 @@ static tn_status check_group(const tn_device_call *c, const vulkan_device *d,
                        size[0], size[1], size[2]);
 }
 
+static bool is_extension(const uint32_t *p, uint32_t op, uint32_t size, const char *name) {
+  const size_t bytes = strlen(name) + 1;
+  return op == OP_EXTENSION && (size - 1) * sizeof *p >= bytes && !memcmp(p + 1, name, bytes);
+}
+
 /* What a device that may lose NaN, infinities and the sign of 0 does not know. */
 static bool is_about_nan(const uint32_t *p, uint32_t op, uint32_t size) {
-  static const char extension[] = "SPV_KHR_float_controls";
   if (op == OP_CAPABILITY) return size == 2 && p[1] == CAPABILITY_KEEPS_NAN;
   if (op == OP_EXECUTION_MODE) return size == 4 && p[2] == MODE_KEEPS_NAN;
-  return op == OP_EXTENSION && (size - 1) * sizeof *p >= sizeof extension &&
-         !memcmp(p + 1, extension, sizeof extension);
+  return is_extension(p, op, size, "SPV_KHR_float_controls");
+}
+
+/* What one without dot products does not know. */
+static bool is_about_dots(const uint32_t *p, uint32_t op, uint32_t size) {
+  if (op == OP_CAPABILITY)
+    return size == 2 && (p[1] == CAPABILITY_DOT || p[1] == CAPABILITY_DOT_PACKED);
+  return is_extension(p, op, size, "SPV_KHR_integer_dot_product");
+}
+
+/* Constant 1000 says that nothing comes here where there are no dot products: any value does. */
+static uint32_t copy_instruction(const vulkan_device *d, const uint32_t *p, uint32_t op,
+                                 uint32_t size, uint32_t *to) {
+  enum { SHORT = 4 };
+  if (op != OP_S_DOT || size < SHORT || d->has_dot4) {
+    memcpy(to, p, size * sizeof *p);
+    return size;
+  }
+  memcpy(to, p, SHORT * sizeof *p);
+  *to = SHORT << 16 | OP_COPY_OBJECT;
+  return SHORT;
 }
 
 static tn_status check_instruction(const tn_device_call *c, const vulkan_device *d,
@@ -94,8 +124,8 @@ static tn_status copy_module(const tn_device_call *c, const vulkan_device *d, co
     at += size;
     is_head = is_head && op != OP_FUNCTION;
     if (is_head && !d->keeps_nan && is_about_nan(p, op, size)) continue;
-    memcpy(to + kept, p, size * sizeof *p);
-    kept += size;
+    if (is_head && !d->has_dot4 && is_about_dots(p, op, size)) continue;
+    kept += copy_instruction(d, p, op, size, to + kept);
     const tn_status status = is_head ? check_instruction(c, d, p, op, size, out_n_bindings) : TN_OK;
     if (status) return status;
   }
@@ -137,9 +167,9 @@ static tn_status make_layouts(const tn_device_call *c, vulkan_program *p) {
 
 enum { MAX_CONSTANTS = 64 };
 
-typedef struct special {
-  VkSpecializationMapEntry entries[MAX_CONSTANTS];
-  int32_t values[MAX_CONSTANTS];
+typedef struct special { /* and constant 1000 */
+  VkSpecializationMapEntry entries[MAX_CONSTANTS + 1];
+  int32_t values[MAX_CONSTANTS + 1];
   VkSpecializationInfo info;
 } special;
 
@@ -150,17 +180,22 @@ static uint32_t n_words(const char *text) {
   return n;
 }
 
-static tn_status specialise(const tn_device_call *c, const char *constants, const int64_t *values,
-                            special *s) {
+static void set_constant(special *s, uint32_t at, uint32_t id, int32_t value) {
+  s->values[at] = value;
+  s->entries[at] = (VkSpecializationMapEntry){id, at * (uint32_t)sizeof(int32_t), sizeof(int32_t)};
+}
+
+static tn_status specialise(const tn_device_call *c, const vulkan_device *d, const char *constants,
+                            const int64_t *values, special *s) {
   const uint32_t n = n_words(constants);
   if (n > MAX_CONSTANTS) return reject(c, "it has more than 64 constants");
   for (uint32_t k = 0; k < n; k++) {
     if (values[k] < INT32_MIN || values[k] > INT32_MAX)
       return reject(c, "a constant has more than 32 bits");
-    s->values[k] = (int32_t)values[k];
-    s->entries[k] = (VkSpecializationMapEntry){k, k * (uint32_t)sizeof(int32_t), sizeof(int32_t)};
+    set_constant(s, k, k, (int32_t)values[k]);
   }
-  s->info = (VkSpecializationInfo){n, s->entries, n * sizeof(int32_t), s->values};
+  set_constant(s, n, CONSTANT_HAS_DOT4, d->has_dot4);
+  s->info = (VkSpecializationInfo){n + 1, s->entries, (n + 1) * sizeof(int32_t), s->values};
   return TN_OK;
 }
 
@@ -209,7 +244,7 @@ static tn_status build(const tn_device_call *c, vulkan_program *p, const tn_prog
   uint32_t *words = c->host->alloc(c->ctx, form->size);
   if (!words) return TN_ERR_MEMORY;
   tn_status status = copy_module(c, p->device, form->data, n, words, &n, &p->n_bindings);
-  if (!status) status = specialise(c, program->constants, constants, &s);
+  if (!status) status = specialise(c, p->device, program->constants, constants, &s);
   if (!status) status = make_layouts(c, p);
   if (!status) status = make_cache(c, p, binary, bytes);
   if (!status) status = make_pipeline(c, p, words, n, &s);

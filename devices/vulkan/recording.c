@@ -209,7 +209,8 @@ static tn_status bind_all(const tn_device_call *c, vulkan_recording *r, const vu
                          p->n_bindings);
   for (uint32_t k = 0; k < n; k++) {
     const vulkan_buffer *b = ranges[k]->buffer;
-    buffers[k] = b ? (VkDescriptorBufferInfo){b->handle, ranges[k]->offset, ranges[k]->bytes}
+    const uint64_t words = (ranges[k]->bytes + 3) / 4 * 4; /* programs read whole ones */
+    buffers[k] = b ? (VkDescriptorBufferInfo){b->handle, ranges[k]->offset, words}
                    : (VkDescriptorBufferInfo){r->device->nothing->handle, 0, VK_WHOLE_SIZE};
   }
   const tn_status status = is_pushed ? TN_OK : put_params(c, r, d, &buffers[n]);

@@ -11,7 +11,8 @@
  * A program in "spirv" is a module with the entry "main". Bindings of descriptor set 0 are those of
  * the dispatch, in their order, as storage buffers. Params of up to 128 bytes are push constants,
  * longer ones a storage buffer behind the others. Constant k is the specialisation constant k, of
- * 32 bits. */
+ * 32 bits; constant 1000 is 1 on devices with products of four 8-bit integers (OpSDot), which
+ * programs that declare it may use only then. */
 #ifndef TN_VULKAN_H
 #define TN_VULKAN_H
 
@@ -117,7 +118,7 @@ typedef struct vulkan_device {
   VkPhysicalDeviceMemoryProperties memory;
   VkPhysicalDeviceProperties properties;
   uint64_t max_allocation;
-  bool has_8_bits, has_16_bits, has_long, keeps_nan;
+  bool has_8_bits, has_16_bits, has_long, keeps_nan, has_dot4;
   struct vulkan_buffer *nothing; /* what left out arguments are bound to */
   char name[256], stamp[512];
 } vulkan_device;
