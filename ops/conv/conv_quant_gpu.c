@@ -1,7 +1,10 @@
-/* QuantConv on GPUs, in plain layout, with sums in 32-bit integers. `quant_conv_tile` makes 8
- * filters of 2 places a thread, with weights less their zero points packed in eights by prepare();
- * `quant_conv_any` one result a thread, of any number of groups and up to three spatial dims. */
+/* QuantConv on GPUs, in plain layout, with sums in 32-bit integers. `quant_conv_quad` makes 8
+ * filters of 2 places a thread, of channels in fours: those of X are packed before it, those of
+ * weights by prepare(); `quant_conv_any` one result a thread, of any number of groups and up to
+ * three spatial dims. */
 #ifdef TN_GPU
+#include "conv_quad_gpu.h"
+
 /* Rounded, lo .. hi; NaN: lo. */
 float code(float v, int lo, int hi) {
   float y = rint(v);
@@ -28,78 +31,31 @@ float code(float v, int lo, int hi) {
     }                                                                                  \
   }
 
-#define PLACE(o, oy, ox)                 \
-  int oy = o / out1, ox = o - oy * out1; \
-  oy = oy * stride0 - pad0;              \
-  ox = ox * stride1 - pad1;
-#define TAP(oy, ox, ok, at)                                                                      \
-  int at = (oy + ty * dilation0) * in1 + ox + tx * dilation1;                                    \
-  bool ok = oy + ty * dilation0 >= 0 && oy + ty * dilation0 < in0 && ox + tx * dilation1 >= 0 && \
-            ox + tx * dilation1 < in1;                                                           \
-  at = ok ? from + at : from;
-
-/* Of eight numbers, number f. */
-#define EIGHTH(a, b, c, d, e, g, h, i)                   \
-  (f < 4 ? (f < 2 ? (f == 0 ? a : b) : (f == 2 ? c : d)) \
-         : (f < 6 ? (f == 4 ? e : g) : (f == 6 ? h : i)))
-
-/* Weights: [group][block of 8 filters][tap][channel][8]. Places: 2 a thread, 64 apart. */
-KERNEL(quant_conv_tile, (IN(X), IN(W), IN(SCALE), IN(B), IN(Z), OUT(Y)),
-       (CONST(BIAS), CONST(MANY_SCALES), CONST(HAS_Z), CONST(REAL), INT(channels), INT(filters),
-        INT(groups), INTS(in, 2), INTS(out, 2), INTS(kernel, 2), INTS(stride, 2), INTS(dilation, 2),
-        INTS(pad, 2), INT(x_zero), INT(lo), INT(hi), INT(z_zero), INT(sum_lo), INT(sum_hi),
-        INT(zero), FLOAT(x_scale), FLOAT(y_scale), FLOAT(per_step), FLOAT(sum_y), FLOAT(sum_z)),
+KERNEL(quant_conv_quad, (IN(XP), IN(WP), IN(SCALE), IN(B), IN(Z), IN(W_ZERO), OUT(Y)),
+       (CONST(BIAS), CONST(MANY_SCALES), CONST(HAS_Z), CONST(REAL), CONST(W_ZEROS), CONST(X_SUMS),
+        INT(channels), INT(filters), INT(groups), INTS(in, 2), INTS(out, 2), INTS(kernel, 2),
+        INTS(stride, 2), INTS(dilation, 2), INTS(pad, 2), INT(x_zero), INT(lo), INT(hi),
+        INT(z_zero), INT(sum_lo), INT(sum_hi), INT(zero), FLOAT(x_scale), FLOAT(y_scale),
+        FLOAT(per_step), FLOAT(sum_y), FLOAT(sum_z), INT(x_less), INT(w_less)),
        64, 1, 1) {
-  int plane = in0 * in1, size = out0 * out1, blocks = (filters + 7) / 8;
-  int group = GROUP(1) / blocks, block = GROUP(1) - group * blocks;
-  int from = (GROUP(2) * groups + group) * channels * plane;
-  int w = GROUP(1) * kernel0 * kernel1 * channels * 8;
-  int a0 = 0, a1 = 0, a2 = 0, a3 = 0, a4 = 0, a5 = 0, a6 = 0, a7 = 0;
-  int b0 = 0, b1 = 0, b2 = 0, b3 = 0, b4 = 0, b5 = 0, b6 = 0, b7 = 0;
-  int o0 = GROUP(0) * 128 + LOCAL_ID(0), o1 = o0 + 64;
-  PLACE(o0, y0, x0)
-  PLACE(o1, y1, x1)
-  for (int ty = 0; ty < kernel0; ty++)
-    for (int tx = 0; tx < kernel1; tx++) {
-      TAP(y0, x0, ok0, at0)
-      TAP(y1, x1, ok1, at1)
-      for (int c = 0; c < channels; c++) {
-        int u = LDI(X, at0) - x_zero, v = LDI(X, at1) - x_zero;
-        int w0 = LDI(W, w), w1 = LDI(W, w + 1), w2 = LDI(W, w + 2), w3 = LDI(W, w + 3);
-        int w4 = LDI(W, w + 4), w5 = LDI(W, w + 5), w6 = LDI(W, w + 6), w7 = LDI(W, w + 7);
-        u = ok0 ? u : 0;
-        v = ok1 ? v : 0;
-        a0 += u * w0;
-        a1 += u * w1;
-        a2 += u * w2;
-        a3 += u * w3;
-        a4 += u * w4;
-        a5 += u * w5;
-        a6 += u * w6;
-        a7 += u * w7;
-        b0 += v * w0;
-        b1 += v * w1;
-        b2 += v * w2;
-        b3 += v * w3;
-        b4 += v * w4;
-        b5 += v * w5;
-        b6 += v * w6;
-        b7 += v * w7;
-        w += 8;
-        at0 += plane;
-        at1 += plane;
-      }
-    }
+  int x_less_zero = x_zero - x_less, outside = (x_less_zero & 255) * QUAD_ONES;
+  QUAD_CONV_SUM
   for (int f = 0; f < 8; f++) {
     int feature = block * 8 + f, m = group * filters + feature;
     int row = (GROUP(2) * groups * filters + m) * size;
     if (feature < filters) {
       int a = EIGHTH(a0, a1, a2, a3, a4, a5, a6, a7), b = EIGHTH(b0, b1, b2, b3, b4, b5, b6, b7);
+      int w_zero = (W_ZEROS != 0 ? LDI(W_ZERO, W_ZEROS == 1 ? 0 : m) : 0) - w_less;
+      a -= QUAD_CONV_ZEROS(m, x_less_zero, w_zero, az);
+      b -= QUAD_CONV_ZEROS(m, x_less_zero, w_zero, bz);
       if (o0 < size) FINISH(a, m, row + o0)
       if (o1 < size) FINISH(b, m, row + o1)
     }
   }
 }
+
+KERNEL(quad_pack_x, (IN(X), OUT(XP)), (INT(channels), INT(plane), INT(x_less)), 64, 1,
+       1){QUAD_PACK_X}
 
 KERNEL(quant_conv_any, (IN(X), IN(W), IN(SCALE), IN(B), IN(Z), IN(W_ZERO), OUT(Y)),
        (CONST(BIAS), CONST(MANY_SCALES), CONST(HAS_Z), CONST(REAL), CONST(W_ZEROS), INT(channels),
@@ -133,14 +89,12 @@ KERNEL(quant_conv_any, (IN(X), IN(W), IN(SCALE), IN(B), IN(Z), IN(W_ZERO), OUT(Y
   }
 }
 #else
-#include <string.h>
-
+#include "conv_quad.h"
 #include "quant_conv.h"
-#include "tenon/experimental/gpu.h"
 #include "tenon/kit/checked.h"
 #include "tenon/kit/infer.h"
 
-enum { EIGHT = 8, MOST = 255 * 255 }; /* of one product */
+enum { MOST = 255 * 255 }; /* of one product */
 
 static int64_t depth_of(const quant_conv *q) { return q->c.channels / q->c.groups * q->c.taps; }
 
@@ -169,40 +123,26 @@ const char *quant_conv_gpu_refuse(const tn_call *call) {
   return refuse(call, &q);
 }
 
-const char *quant_conv_tile_gpu_refuse(const tn_call *call) {
+const char *quant_conv_quad_gpu_refuse(const tn_call *call) {
   quant_conv q;
   const char *reason = refuse(call, &q);
-  if (reason) return reason;
-  if (q.c.w.n > 2) return "takes one or two spatial dims";
-  return q.c.filters / q.c.groups < EIGHT / 2 ? "takes four or more filters a group" : NULL;
+  return reason ? reason : conv_quad_refuse(&q.c);
 }
 
-static int64_t blocks_of(const conv_shape *c) { return (c->filters / c->groups - 1) / EIGHT + 1; }
-
-tn_status quant_conv_tile_gpu_plan(const tn_call *call, tn_kernel_plan *out) {
+tn_status quant_conv_quad_gpu_plan(const tn_call *call, tn_kernel_plan *out) {
   quant_conv q;
   const tn_status status = quant_conv_make(call, &q);
   if (status) return status;
-  if (tn_mul_u64((uint64_t)(depth_of(&q) * EIGHT * q.c.groups),
-                 (uint64_t)blocks_of(&q.c) * sizeof(int16_t), &out->state_bytes))
-    return TN_ERR_OVERFLOW;
+  out->state_bytes = conv_quad_w_bytes(&q.c);
+  out->scratch_bytes = conv_quad_x_bytes(&q.c);
   return TN_OK;
 }
 
-/* W [filters][channels of a group][taps] into [group][block][tap][channel][8]. */
-tn_status quant_conv_tile_gpu_prepare(const tn_call *call) {
-  int16_t *to = call->state;
+tn_status quant_conv_quad_gpu_prepare(const tn_call *call) {
   quant_conv q;
   const tn_status status = quant_conv_make(call, &q);
-  if (status) return status;
-  const int64_t filters = q.c.filters / q.c.groups, channels = q.c.channels / q.c.groups;
-  for (int64_t g = 0; g < q.c.groups; g++)
-    for (int64_t b = 0; b < blocks_of(&q.c); b++)
-      for (int64_t t = 0; t < q.c.taps; t++)
-        for (int64_t k = 0; k < channels; k++, to += EIGHT)
-          for (int64_t f = 0; f < EIGHT && b * EIGHT + f < filters; f++)
-            to[f] = (int16_t)quant_conv_weight(&q, g * filters + b * EIGHT + f, k * q.c.taps + t);
-  return TN_OK;
+  if (!status) conv_quad_pack_w(&q.c, q.w, call->state);
+  return status;
 }
 
 static void add_window(tn_gpu *g, const conv_shape *c, int32_t dims) {
@@ -244,23 +184,30 @@ static void add_constants(tn_gpu *g, const quant_conv *q) {
   tn_gpu_const(g, q->y_dtype == TN_F32);
 }
 
-tn_status quant_conv_tile_gpu_record(const tn_call *call, tn_recorder *recorder) {
+static int32_t count_of(const tn_tensor *t) { return !t ? 0 : tn_elements(t) == 1 ? 1 : 2; }
+
+tn_status quant_conv_quad_gpu_record(const tn_call *call, tn_recorder *recorder) {
   quant_conv q;
   tn_gpu g;
-  const tn_status status = quant_conv_make(call, &q);
+  tn_status status = quant_conv_make(call, &q);
+  if (!status) status = conv_quad_pack_x(call, recorder, GPU_quad_pack_x, &q.c, 0);
   if (status) return status;
-  tn_gpu_begin(&g, call, GPU_quant_conv_tile);
-  tn_gpu_in(&g, QUANT_X);
-  tn_gpu_buffer(&g, TN_BIND_STATE, 0, TN_I16, 0, 0);
+  tn_gpu_begin(&g, call, GPU_quant_conv_quad);
+  conv_quad_add_x(&g, &q.c);
+  tn_gpu_buffer(&g, TN_BIND_STATE, 0, TN_I32, 0, 0);
   tn_gpu_in(&g, QUANT_W_SCALE);
   tn_gpu_in(&g, QUANT_B);
   tn_gpu_in(&g, QUANT_Z);
+  tn_gpu_in(&g, QUANT_W_ZERO);
   tn_gpu_out(&g, 0);
   add_constants(&g, &q);
+  tn_gpu_const(&g, count_of(q.w_zero));
+  tn_gpu_const(&g, conv_quad_has_zeros(q.w, q.w_zero));
   add_window(&g, &q.c, 2);
   add_numbers(&g, &q);
-  return tn_gpu_run(&g, recorder, tn_gpu_groups(q.c.out_size, 128),
-                    (uint32_t)(q.c.groups * blocks_of(&q.c)), (uint32_t)q.c.batch);
+  tn_gpu_int(&g, conv_quad_less(q.x));
+  tn_gpu_int(&g, conv_quad_less(q.w));
+  return conv_quad_run(&g, recorder, &q.c);
 }
 
 tn_status quant_conv_gpu_record(const tn_call *call, tn_recorder *recorder) {
@@ -272,7 +219,7 @@ tn_status quant_conv_gpu_record(const tn_call *call, tn_recorder *recorder) {
   for (int32_t k = 0; k < QUANT_INPUTS; k++) tn_gpu_in(&g, k);
   tn_gpu_out(&g, 0);
   add_constants(&g, &q);
-  tn_gpu_const(&g, !q.w_zero ? 0 : tn_elements(q.w_zero) == 1 ? 1 : 2);
+  tn_gpu_const(&g, count_of(q.w_zero));
   add_window(&g, &q.c, 3);
   add_numbers(&g, &q);
   return tn_gpu_run(&g, recorder, tn_gpu_groups(q.c.out_size, 64), (uint32_t)q.c.filters,
