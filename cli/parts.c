@@ -177,9 +177,11 @@ tn_status cli_parts_used(const tn_runtime *runtime, const tn_model *model, tn_pa
   for (int k = 0; k < TN_FEATURE_COUNT && !s; k++)
     if (atomic_load((atomic_uint *)(uintptr_t)&runtime->features.used) >> k & 1)
       s = add(to, "feature", tn_feature_names[k], 0);
-  const tn_part_owner *owner =
-      model && model->format ? tn_registry_format_owner(r, model->format) : NULL;
-  if (!s && owner && owner->is_builtin) s = add(to, "format", model->format->name, 0);
+  const tn_format *formats[] = {model ? model->format : NULL, model ? model->part_format : NULL};
+  for (size_t k = 0; k < sizeof formats / sizeof *formats && !s; k++) {
+    const tn_part_owner *owner = formats[k] ? tn_registry_format_owner(r, formats[k]) : NULL;
+    if (owner && owner->is_builtin) s = add(to, "format", formats[k]->name, 0);
+  }
   tn_registry_leave(r, ticket);
   return s;
 }

@@ -43,7 +43,7 @@ static tn_status input_type(tf_reader *r, const tf_node *n, tn_tensor *out) {
   *out = (tn_tensor){.head = TN_HEAD(tn_tensor), .dtype = tf_dtype(tf_attr_int(n, "dtype", 0))};
   const tn_status s = tf_shape(r, tn_proto_sub(tf_attr(n, "shape"), "shape"), out);
   if (out->rank == 0 && r->producer < SCALARS_ARE_KNOWN) out->rank = TN_RANK_UNKNOWN;
-  if (!s && out->dtype == TN_NONE)
+  if (!s && out->dtype == TN_NONE && tf_attr_int(n, "dtype", 0) != TF_VARIANT)
     return tf_node_fail(r, n, TN_ERR_UNSUPPORTED, "not supported: an input of this type");
   return s;
 }
@@ -52,7 +52,7 @@ static tn_status add_input(tf_reader *r, const tf_node *n, const char *name,
                            const tn_tensor *type) {
   const int32_t value = r->api->value(r->g, name);
   if (value < 0) return tf_graph_fail(r, n, value, "it cannot be an input");
-  tn_status s = r->api->value_set_type(r->g, value, type);
+  tn_status s = type->dtype == TN_NONE ? TN_OK : r->api->value_set_type(r->g, value, type);
   if (!s) s = r->api->add_input(r->g, value);
   if (s) return tf_graph_fail(r, n, s, "it cannot be an input");
   return tn_map_set(&r->inputs, n->name, value) ? tf_no_memory(r) : TN_OK;

@@ -134,6 +134,7 @@ int64_t tf_attr_count(const tf_node *n, const char *name);
 tn_status tf_attrs(tf_reader *r, const tf_node *n, const char *words, bool codes_of_tflite,
                    tn_attr *out, uint32_t most, uint32_t *out_n);
 
+enum { TF_VARIANT = 21 };        /* of lists, whose type is told by what makes them */
 uint32_t tf_dtype(int64_t type); /* TN_NONE: Tenon has none */
 tn_status tf_shape(tf_reader *r, const tn_proto_message *shape, tn_tensor *out);
 /* TensorProto as a constant of g. */

@@ -232,8 +232,10 @@ static tn_status add_states(node_reader *n, tflite_node *made) {
 /* A custom operator "acme::Foo" is Foo of the domain acme; others are of the domain tflite. */
 static tn_status add_own(tflite_node *made, const char *name, const tn_attr *const *attrs) {
   tflite_reader *r = made->s->r;
-  const tn_status status = tflite_stream(made);
-  if (status) return status;
+  bool is_done = false;
+  tn_status status = tflite_select_tf(made, attrs, &is_done);
+  if (!status && !is_done) status = tflite_stream(made);
+  if (status || is_done) return status;
   const char *colons = strstr(name, "::"), *domain = "tflite";
   if (colons && colons > name && colons[2]) {
     domain = tn_arena_strn(&r->arena, name, colons - name);
@@ -247,6 +249,7 @@ static tn_status add_own(tflite_node *made, const char *name, const tn_attr *con
 static tn_status add_node(node_reader *n) {
   const tn_format_op *row = n->code->row;
   const tn_attr *attrs[TFLITE_MAX_ATTRS];
+  const tn_flat_vector options = tn_flat_vec(n->op, OPERATOR_CUSTOM, 1);
   const bool direct = row && row->how == TN_FORMAT_DIRECT;
   tflite_node made = {.s = n->s,
                       .name = n->code->name,
@@ -257,7 +260,8 @@ static tn_status add_node(node_reader *n) {
                       .n_outputs = n->outputs.n,
                       .at = n->op->at,
                       .in_list = &n->inputs,
-                      .out_list = &n->outputs};
+                      .out_list = &n->outputs,
+                      .options = &options};
   for (size_t k = 0; row && k < sizeof readers / sizeof *readers; k++)
     if (!strcmp(row->name, readers[k].name)) return readers[k].add(&made);
   if (n->attrs.states) {

@@ -193,6 +193,26 @@ static bool open_root(const tn_flat_vector *bytes, flex *out) {
   return true;
 }
 
+bool tflite_flex_pair(tflite_reader *r, const tn_flat_vector *bytes, tn_str out[2]) {
+  uint64_t at, n, type;
+  flex root;
+  if (tflite_status(r) || !open_root(bytes, &root) || root.type != FLEX_VECTOR ||
+      !follow(&root, root.at, root.width, &at) || !count(&root, at, root.wide, root.wide + 1, &n) ||
+      n != 2)
+    return false;
+  for (uint64_t k = 0; k < n; k++) {
+    tn_attr a;
+    flex text = root;
+    if (!load(&root, at + n * root.wide + k, 1, &type) || type >> 2 != FLEX_STRING) return false;
+    text.at = at + k * root.wide;
+    text.width = root.wide;
+    text.wide = UINT32_C(1) << (type & 3);
+    if (!read_text(&text, &a)) return false;
+    out[k] = a.s;
+  }
+  return true;
+}
+
 tn_status tflite_flex_read(tflite_reader *r, const tn_flat_vector *bytes, const char *name,
                            tflite_attrs *out) {
   const uint32_t n = out->n;

@@ -64,6 +64,7 @@ typedef struct tflite_reader {
   char where_text[200];
   int32_t depth;      /* of subgraphs inside operators */
   uint32_t n_inlined; /* subgraphs that were read into others */
+  uint32_t n_select;  /* operators of TensorFlow */
   tn_graph *main;
   TN_VEC(tflite_variable *) variables;
   tflite_names aliases; /* of the main graph's tensors */
@@ -147,6 +148,8 @@ typedef struct tflite_attrs {
  * `name`; no bytes, none. */
 tn_status tflite_flex_read(tflite_reader *r, const tn_flat_vector *bytes, const char *name,
                            tflite_attrs *out);
+/* A FlexBuffers list of two texts; false: it is none. */
+bool tflite_flex_pair(tflite_reader *r, const tn_flat_vector *bytes, tn_str out[2]);
 
 /* ---- attr.c ---- */
 
@@ -174,12 +177,19 @@ typedef struct tflite_node {
   const int32_t *inputs, *outputs;
   uint64_t n_inputs, n_outputs, at;
   const tn_flat_vector *in_list, *out_list; /* indices of tensors */
+  const tn_flat_vector *options;            /* of a custom operator */
 } tflite_node;
 
 tn_status tflite_while(const tflite_node *n);
 tn_status tflite_if(const tflite_node *n);
 tn_status tflite_case(const tflite_node *n);
 tn_status tflite_composite(const tflite_node *n);
+
+/* ---- select_tf.c ---- */
+
+/* "FlexFoo", an operator of TensorFlow: what its reader makes of it, as a function of the model.
+ * *out_done false: it is another custom operator, or nobody reads TensorFlow's. */
+tn_status tflite_select_tf(const tflite_node *n, const tn_attr *const *attrs, bool *out_done);
 
 /* ---- region.c ---- */
 

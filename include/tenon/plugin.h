@@ -524,8 +524,8 @@ enum { TN_LOG_WARNING = 1, TN_LOG_NOTE = 2 };
 
 /* What a plug-in may ask of the host. ctx is the one that came along with the table. Which services
  * there are depends on who asks: init gets graph, fail, log, alloc, free and get_extension; formats
- * these but the last; callbacks of operators, kernels and rewrites all. A service at the wrong time
- * (writing outputs while inferring) fails with TN_ERR_STATE and says so. */
+ * these, the last while they read models; callbacks of operators, kernels, rewrites all. A service
+ * at the wrong time (writing outputs while inferring) fails with TN_ERR_STATE and says so. */
 struct tn_host {
   tn_head head; /* its version is that of the host */
   const tn_graph_api *graph; /* see tenon/graph.h */

@@ -34,12 +34,13 @@ tn_runtime *tn_runtime_retain(tn_runtime *rt);
 struct tn_model {
   atomic_int refs; /* the user's, until tn_model_destroy, and one of every session */
   tn_runtime *runtime;
-  tn_holder holder;        /* keeps the plug-ins that graphs, plans and states use */
-  char *name;              /* "model 'x.onnx'" */
-  tn_planner planner;      /* what the callables point to */
-  tn_callable *main;       /* NULL: TN_MODEL_GRAPH_ONLY */
-  tn_graph *loaded;        /* as read, for tn_model_save "load"; shares constants with main */
-  const tn_format *format; /* it was read from; NULL: made by hand */
+  tn_holder holder;             /* keeps the plug-ins that graphs, plans and states use */
+  char *name;                   /* "model 'x.onnx'" */
+  tn_planner planner;           /* what the callables point to */
+  tn_callable *main;            /* NULL: TN_MODEL_GRAPH_ONLY */
+  tn_graph *loaded;             /* as read, for tn_model_save "load"; shares constants with main */
+  const tn_format *format;      /* it was read from; NULL: made by hand */
+  const tn_format *part_format; /* parts of its file are in; NULL: there are none */
   TN_VEC(struct tn_model_file) files; /* mapped model and weight files */
   tn_planner home;                    /* planner.home, if there are accelerators */
   tn_planner for_cpu;                 /* planner.for_cpu, with devices that are taken if it pays */

@@ -66,6 +66,16 @@ const tn_host tn_io_host = {
     .free = io_free,
 };
 
+const tn_host tn_reader_host = {
+    .head = TN_HEAD(tn_host),
+    .graph = &tn_graph_api_table,
+    .fail = io_fail,
+    .log = io_log,
+    .alloc = io_alloc,
+    .free = io_free,
+    .get_extension = tn_reader_extension,
+};
+
 tn_status tn_io_status(tn_io *io, const tn_format *format, tn_status status) {
   if (status == TN_OK) {
     if (io->said) tn_diag_forgive(io->diag, io->first);
@@ -197,7 +207,7 @@ static tn_status open_weights(tn_loader *l) {
 
 static tn_status read_graph(tn_loader *l, const tn_format *format, const tn_mapping *file) {
   tn_source source = {.head = TN_HEAD(tn_source),
-                      .host = &tn_io_host,
+                      .host = &tn_reader_host,
                       .ctx = l,
                       .self = tn_registry_format_self(format),
                       .path = l->io.path,
