@@ -20,6 +20,7 @@ void check_sweep(check_problem *p) {
   check_allocator_init(&a);
   tn_runtime *runtime = check_runtime_new(p->env, UINT64_MAX, 1, &a.base, NULL);
   check_problem_fill(p);
+  (void)run(p, runtime); /* operators are settled then, which the runtime keeps */
   const long long at_rest = atomic_load(&a.n_live);
   for (long long n = 1; n <= MAX_ALLOCATIONS && check_unit_ok(p->env); n++) {
     const long long before = atomic_load(&a.n_calls);
@@ -36,4 +37,6 @@ void check_sweep(check_problem *p) {
     if (!reached) break;
   }
   tn_runtime_destroy(runtime);
+  if (atomic_load(&a.n_live))
+    check_fail(p->env, "%lld blocks are left when the runtime is gone", atomic_load(&a.n_live));
 }

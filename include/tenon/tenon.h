@@ -172,8 +172,9 @@ typedef struct tn_plugin_info {
   const char *refused;  /* why it is not in use; NULL: in use */
   uint32_t n_ops, n_kernels, n_rewrites, n_formats;
   uint32_t n_drivers, n_device_kernels, n_compilers, n_dispatchers, n_extensions;
-  uint32_t origin;    /* TN_ORIGIN_... */
-  const char *sha256; /* of the file, in hexadecimal; "" if linked in or not read */
+  uint32_t origin; /* TN_ORIGIN_... */
+  /* Of the file, in hexadecimal; "" if linked in, not read, or if another file is there by now. */
+  const char *sha256;
   /* What else was decided when it was loaded, in words: why its file was trusted, which kernels of
    * others its own stand before and with which ranks, which of its parts were left out. */
   const char *const *notes;

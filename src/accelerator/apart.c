@@ -29,7 +29,7 @@ static tn_status write_claims(const tn_accelerator *x, const tn_compile_request 
                                .compiler = x->compiler->compiler.name,
                                .plugin = x->compiler->owner->name,
                                .plugin_version = "",
-                               .plugin_sha256 = x->compiler->owner->build,
+                               .plugin_sha256 = tn_part_build(x->compiler->owner),
                                .format = format,
                                .target = x->name,
                                .data = text.data,

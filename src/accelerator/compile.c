@@ -64,8 +64,9 @@ static const char *key_of(const tn_accelerator *x, const tn_compile_request *r, 
   tn_text_add(&text, "%s 1 %s\n", r->asks ? "claims" : "module", tn_version());
   const uint32_t n_id = tn_build_id(id);
   tn_text_add_bytes(&text, (const char *)id, n_id);
-  tn_text_add(&text, "\n%s\n%s\n%s\n%s\n%s\n", c->compiler.name, c->owner->name,
-              c->owner->build ? c->owner->build : "", x->name, x->target.sdk ? x->target.sdk : "");
+  const char *build = tn_part_build(c->owner);
+  tn_text_add(&text, "\n%s\n%s\n%s\n%s\n%s\n", c->compiler.name, c->owner->name, build ? build : "",
+              x->name, x->target.sdk ? x->target.sdk : "");
   for (uint32_t k = 0; k < r->n_parts; k++) tn_text_add(&text, "%s\n", r->parts[k].sha256);
   tn_sha256_text(tn_text_get(&text), (uint64_t)text.n, sha256);
   const char *key = text.status ? NULL : tn_arena_str(arena, sha256);
@@ -148,7 +149,7 @@ static tn_status write_answer(tn_accelerator_talk *t, const tn_accelerator *x,
                          .compiler = x->compiler->compiler.name,
                          .plugin = owner->name,
                          .plugin_version = "",
-                         .plugin_sha256 = owner->build,
+                         .plugin_sha256 = tn_part_build(owner),
                          .format = m.format,
                          .target = x->name,
                          .kit = x->target.sdk,

@@ -238,6 +238,7 @@ static tn_status move_captures(tn_graph *g, int32_t node, const tn_opdef *def) {
 }
 
 tn_status tn_node_bind(tn_graph *g, int32_t node, const tn_opdef *def, tn_diag *diag) {
+  if (def->is_unsettled) return TN_ERR_MEMORY;
   binder b = {.g = g, .n = tn_graph_node(g, node), .def = def, .diag = diag};
   b.attrs = tn_arena_alloc(&g->arena, (uint64_t)def->schema.attrs_size);
   if (!b.attrs) return TN_ERR_MEMORY;

@@ -16,9 +16,6 @@ typedef struct tn_part_owner { /* a loaded plug-in, as its parts see it */
   bool is_builtin; /* part of the library: never unloaded */
   bool is_lazy;    /* TN_PLUGIN_LAZY_CONSTANTS */
   bool is_running; /* a device of it hangs, in code of it perhaps: it is never unmapped */
-  /* What tells the code of its kernels from that of all others: the SHA-256 of its file; "" for
-   * what is part of the library itself. NULL: nothing does. */
-  const char *build;
   /* Its kernels as C: tenon/experimental/emit_c.h. */
   const struct tn_emitter *const *emitters;
   uint32_t n_emitters;
@@ -51,6 +48,9 @@ typedef struct tn_opdef {
                            every dtype where no rule names the entry */
   int32_t *arg_rule;    /* type rule per entry as above, -1: none */
   tn_uses uses;
+  /* An operator of the library: its schema and what follows from it are not there yet, for nobody
+   * has looked for it (registry/settle.c). In the hands of who did: memory ran out. */
+  atomic_bool is_unsettled;
 } tn_opdef;
 
 /* Does it say itself of what types its outputs are? Where it does not, its lowering takes the place
@@ -87,6 +87,7 @@ typedef struct tn_dispatcherdef {
 typedef struct tn_rewritedef {
   tn_rewrite rewrite;
   tn_part_owner *owner;
+  const char *domain, *op; /* split of rewrite.root */
   tn_uses uses;
 } tn_rewritedef;
 

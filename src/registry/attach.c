@@ -42,6 +42,15 @@ bool tn_kernel_attaches(const tn_kernel_entry *kernel, const tn_opdef *op) {
          tn_schema_same_call(&kernel->vetted->schema, &op->schema);
 }
 
+const tn_opdef *tn_kernel_op(const tn_kernel *kernel, const tn_opdef *const *ops, int32_t n) {
+  const tn_opdef *found = NULL;
+  for (int32_t k = n - 1; k >= 0; k--) {
+    if (!tn_versions_meet(tn_op_versions(&ops[k]->op), tn_kernel_versions(kernel))) continue;
+    if (!found || tn_op_infers(&ops[k]->op)) found = ops[k];
+  }
+  return found;
+}
+
 const char *tn_domain_normal(const char *domain) {
   return domain && strcmp(domain, "ai.onnx") ? domain : "";
 }

@@ -56,6 +56,7 @@ struct tn_plug {
   tn_plugin_info info; /* strings are copies: they outlive the library of a refused plug-in */
   tn_plugin plugin;    /* the host's copy */
   void *library;       /* from dlopen; NULL if linked in */
+  struct stat *file;   /* what was loaded (load.c); NULL: nothing that may be hashed */
   bool started;        /* init was fine, shutdown is owed */
   tn_opdef **ops;      /* those that were left out follow the n_ops that are registered */
   tn_kernel_entry **kernels;
@@ -72,6 +73,8 @@ struct tn_plug {
   /* Under the registry's lock `uses`. */
   int64_t n_users; /* holders, and plug-ins that need it */
   bool closing;    /* is being unloaded: takes no more users */
+  /* What is made when it is first asked for: settle.c, and info.sha256, which is "" until then. */
+  pthread_mutex_t settling;
 };
 
 static inline tn_plug *tn_plug_of(const tn_part_owner *owner) {
@@ -82,18 +85,22 @@ static inline tn_plug *tn_plug_of(const tn_part_owner *owner) {
 
 /* What belongs to one operator: ranges in tn_tables.attached and .attached_rewrites. */
 typedef struct tn_op_row {
-  int32_t first_kernel, n_kernels;
+  int32_t first_kernel, n_kernels; /* tn_op_kernels() */
+  int32_t first_named, n_named;    /* the kernels of its name, whatever their versions */
   int32_t first_rewrite, n_rewrites;
+  atomic_bool is_attached; /* the kernels are found */
 } tn_op_row;
 
-/* Everything look-ups need. Never changed once published; freed when no reader can have it. */
+/* Everything look-ups need. Once published never changed but for the kernels of operators that are
+ * asked for first; freed when no reader can have it. */
 typedef struct tn_tables {
   tn_arena arena;
+  pthread_mutex_t attaching;
   const tn_opdef *const *ops; /* by domain, name, since */
-  const tn_op_row *rows;      /* of ops */
+  tn_op_row *rows;            /* of ops */
   const int32_t *by_address;  /* a hash table of 1 + index into ops; 0 where there is none */
   const tn_kerneldef *const *kernels;   /* by op, rank downwards, order */
-  const tn_kerneldef *const *attached;  /* the kernels of each op, one op after the other */
+  const tn_kerneldef **attached;        /* the kernels of each op, one op after the other */
   const tn_rewritedef *const *rewrites; /* in order of loading */
   const tn_rewritedef *const *attached_rewrites;
   const tn_format *const *formats;    /* in order of loading */
@@ -113,6 +120,11 @@ void tn_tables_free(tn_tables *t); /* NULL is legal */
 /* By name, as in the tables; kernels have their order then. */
 void tn_ops_sort(tn_opdef **ops, uint32_t n);
 void tn_kernels_sort(tn_kernel_entry **kernels, uint32_t n);
+/* The first kernel of sorted ones that is not before those of domain::op. */
+uint32_t tn_kernels_find(tn_kernel_entry *const *kernels, uint32_t n, const char *domain,
+                         const char *op);
+/* The kernels of operator `op` of these tables, which is settled. */
+int32_t tn_op_kernels(const tn_tables *t, int32_t op, const tn_kerneldef *const **out_kernels);
 /* Where in tn_tables.by_address the search for an operator begins. */
 static inline uint32_t tn_address_slot(const tn_opdef *op) {
   return (uint32_t)(((uint64_t)(uintptr_t)op * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
@@ -123,6 +135,16 @@ int32_t tn_ops_find(const tn_opdef *const *ops, int32_t n, const char *domain, c
                     int32_t *out_n);
 /* The same of "domain::name", or a name of ai.onnx. */
 int32_t tn_ops_spelt(const tn_tables *t, const char *op, int32_t *out_n);
+
+/* ---- load.c ---- */
+
+/* info.sha256: of the file as it was loaded; "" where that cannot be told any more. */
+const char *tn_plug_sha256(tn_plug *plug);
+
+/* ---- settle.c ---- */
+
+/* Before anything but the name and the versions of an operator is looked at. Any thread. */
+void tn_op_settle(const tn_opdef *def);
 
 /* ---- attach.c ---- */
 
@@ -138,6 +160,9 @@ bool tn_op_is(const tn_opdef *op, const char *domain, const char *name);
  * type, hence the same attribute struct. Defaults may differ. */
 bool tn_schema_same_call(const tn_schema *a, const tn_schema *b);
 bool tn_kernel_attaches(const tn_kernel_entry *kernel, const tn_opdef *op);
+/* The operator, out of all versions of its name, that a kernel's rows speak of: one that infers, if
+ * there is one. NULL: no version meets the kernel's. */
+const tn_opdef *tn_kernel_op(const tn_kernel *kernel, const tn_opdef *const *ops, int32_t n);
 /* "ai.onnx" and NULL are "". */
 const char *tn_domain_normal(const char *domain);
 
@@ -216,10 +241,12 @@ typedef struct tn_member {
   { #member, (uint32_t)offsetof(type, member), kind, required, limit }
 #define TN_UPTO(type, member) ((uint32_t)(offsetof(type, member) + sizeof((type *)0)->member))
 
-/* What is part of the library is not looked at member by member each time that a runtime is made:
- * builds with a sanitizer do so, and run all tests. */
+/* What is part of the library is not looked at member by member each time that a runtime is made,
+ * nor settled before it is asked for: builds with a sanitizer of memory do so, and run all tests.
+ */
 static inline bool tn_vet_trusts(const tn_vet *v) {
-  return v->plug->owner.is_builtin && !TN_FLAVOUR_SANITIZER;
+  const uint64_t looks = TN_FLAVOUR_ASAN | TN_FLAVOUR_MSAN;
+  return v->plug->owner.is_builtin && !(TN_FLAVOUR & looks);
 }
 
 /* Checks the members of a copied struct; those that break a rule become NULL in the copy. */
@@ -240,6 +267,8 @@ enum {
  * plug->info as far as they could be read. */
 bool tn_vet_plugin(tn_vet *v, const tn_plugin *raw);
 void tn_vet_ops(tn_vet *v);
+/* What follows from an operator's schema, for def; false: v->status says why not. */
+bool tn_vet_op_schema(tn_vet *v, tn_opdef *def);
 /* True if the plug-in's own operator of that name and one of these versions was left out, because
  * another one is registered: what was made for it does not fit the other. */
 bool tn_vet_left_out(const tn_vet *v, const char *domain, const char *name, tn_versions versions);

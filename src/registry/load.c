@@ -151,17 +151,53 @@ static bool is_same(const struct stat *a, const struct stat *b) {
          a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
+static void close_library(const tn_allocator *a, library *l) {
+  tn_free(a, l->bytes, (uint64_t)l->seen.st_size + 1);
+  if (l->fd >= 0) close(l->fd);
+}
+
 static tn_status check_same(const library *l, tn_diag *diag) {
   struct stat now;
   return !stat(l->path, &now) && is_same(&l->seen, &now) ? TN_OK : changed(l->path, diag);
 }
 
+/* ---- hashed, where anybody wants to know it ---- */
+
 static tn_status hash_library(tn_plug *plug, const library *l) {
   char sha256[TN_SHA256_TEXT];
   tn_sha256_text(l->bytes, (uint64_t)l->seen.st_size, sha256);
   const char *text = tn_arena_str(&plug->arena, sha256);
-  if (text) plug->info.sha256 = plug->owner.build = text;
+  if (text) plug->info.sha256 = text;
   return text ? TN_OK : TN_ERR_MEMORY;
+}
+
+static tn_status keep_identity(tn_plug *plug, const library *l) {
+  plug->file = tn_arena_copy(&plug->arena, &l->seen, sizeof l->seen);
+  return plug->file ? TN_OK : TN_ERR_MEMORY;
+}
+
+static void hash_later(tn_plug *plug) {
+  library l = {.path = plug->info.path, .fd = -1};
+  tn_status status = open_library(&l, NULL);
+  if (!status && !is_same(plug->file, &l.seen)) status = TN_ERR_STATE;
+  if (!status) status = read_library(plug->a, &l, NULL);
+  if (!status) status = check_same(&l, NULL);
+  if (!status) (void)hash_library(plug, &l);
+  close_library(plug->a, &l);
+}
+
+const char *tn_plug_sha256(tn_plug *plug) {
+  pthread_mutex_lock(&plug->settling);
+  if (plug->file && !*plug->info.sha256) hash_later(plug);
+  const char *sha256 = plug->info.sha256;
+  pthread_mutex_unlock(&plug->settling);
+  return sha256;
+}
+
+const char *tn_part_build(const tn_part_owner *owner) {
+  if (!owner || owner->is_builtin) return "";
+  const char *sha256 = tn_plug_sha256(tn_plug_of(owner));
+  return *sha256 ? sha256 : NULL;
 }
 
 /* ---- allowed ---- */
@@ -206,21 +242,21 @@ static tn_status find_query(tn_plug *plug, tn_diag *diag, tn_plugin_query_fn *ou
 static tn_status load(tn_registry *r, tn_plug *plug, tn_diag *diag, tn_plugin_query_fn *out_query) {
   library l = {.path = plug->info.path, .fd = -1};
   /* whoever vets it maps it, too */
-  const bool vets = r->vet && plug->info.origin != TN_ORIGIN_EXAMINED;
+  const bool is_examined = plug->info.origin == TN_ORIGIN_EXAMINED, vets = r->vet && !is_examined;
   tn_status status = check_trusted(r, plug, diag);
   if (!status) status = open_library(&l, diag);
   if (!status) status = hold_still(&l, diag);
   if (!status) status = read_library(r->a, &l, diag);
   if (!status) status = tn_elf_check(l.path, l.bytes, (uint64_t)l.seen.st_size, diag, &l.stays);
-  if (!status) status = hash_library(plug, &l);
+  if (!status) status = keep_identity(plug, &l);
+  if (!status && (vets || is_examined || r->allow)) status = hash_library(plug, &l);
   if (!status) status = check_allowed(r, plug, diag);
   if (!status && vets) status = tn_plug_vet_in_child(r, plug, diag);
   if (!status) status = check_same(&l, diag);
   if (!status) status = map(plug, l.stays, diag);
   if (!status) status = check_same(&l, diag);
   if (!status) status = find_query(plug, diag, out_query);
-  tn_free(r->a, l.bytes, (uint64_t)l.seen.st_size + 1);
-  if (l.fd >= 0) close(l.fd);
+  close_library(r->a, &l);
   return status;
 }
 

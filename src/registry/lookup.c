@@ -11,15 +11,22 @@ static int32_t find_name(const tn_tables *t, const char *domain, const char *nam
   return name ? tn_ops_find(t->ops, t->n_ops, tn_domain_normal(domain), name, out_n) : 0;
 }
 
+/* Operators in the hands of others are settled, with all of their name: a kernel's rows may speak
+ * of another version. */
+static const tn_opdef *hand_out(const tn_tables *t, int32_t first, int32_t n, int32_t op) {
+  for (int32_t k = first; k < first + n; k++) tn_op_settle(t->ops[k]);
+  return t->ops[op];
+}
+
 const tn_opdef *tn_registry_op(const tn_registry *r, const char *domain, const char *name,
                                int32_t version) {
   const tn_tables *t = tn_registry_tables(r);
   int32_t n;
   const int32_t first = find_name(t, domain, name, &n);
-  if (n && !version) return t->ops[first + n - 1];
+  if (n && !version) return hand_out(t, first, n, first + n - 1);
   for (int32_t k = first + n - 1; k >= first; k--) {
     const tn_versions versions = tn_op_versions(&t->ops[k]->op);
-    if (version >= versions.since && version <= versions.until) return t->ops[k];
+    if (version >= versions.since && version <= versions.until) return hand_out(t, first, n, k);
   }
   return NULL;
 }
@@ -70,26 +77,27 @@ bool tn_registry_has_op(const tn_registry *r, const char *domain, const char *na
   return true;
 }
 
-/* The row of an operator; NULL if it is none of this registry's. */
-static const tn_op_row *row_of(const tn_tables *t, const tn_opdef *op) {
+/* The index of an operator; -1 if it is none of this registry's. */
+static int32_t index_of(const tn_tables *t, const tn_opdef *op) {
   uint32_t slot = tn_address_slot(op) & t->address_mask;
   for (; op && t->by_address[slot]; slot = (slot + 1) & t->address_mask)
-    if (t->ops[t->by_address[slot] - 1] == op) return &t->rows[t->by_address[slot] - 1];
-  return NULL;
+    if (t->ops[t->by_address[slot] - 1] == op) return t->by_address[slot] - 1;
+  return -1;
 }
 
 int32_t tn_registry_kernels(const tn_registry *r, const tn_opdef *op,
                             const tn_kerneldef *const **out_kernels) {
   const tn_tables *t = tn_registry_tables(r);
-  const tn_op_row *row = row_of(t, op);
-  *out_kernels = row ? t->attached + row->first_kernel : NULL;
-  return row ? row->n_kernels : 0;
+  const int32_t index = index_of(t, op);
+  *out_kernels = NULL;
+  return index < 0 ? 0 : tn_op_kernels(t, index, out_kernels);
 }
 
 int32_t tn_registry_rewrites(const tn_registry *r, const tn_opdef *root,
                              const tn_rewritedef *const **out_rewrites) {
   const tn_tables *t = tn_registry_tables(r);
-  const tn_op_row *row = row_of(t, root);
+  const int32_t index = index_of(t, root);
+  const tn_op_row *row = index < 0 ? NULL : &t->rows[index];
   *out_rewrites = row ? t->attached_rewrites + row->first_rewrite : NULL;
   return row ? row->n_rewrites : 0;
 }
@@ -99,7 +107,7 @@ const tn_opdef *tn_registry_made_by(const tn_registry *r, const tn_rewritedef *r
   int32_t n;
   if (!rewrite->rewrite.makes) return NULL;
   const int32_t first = tn_ops_spelt(t, rewrite->rewrite.makes, &n);
-  return n ? t->ops[first + n - 1] : NULL;
+  return n ? hand_out(t, first, n, first + n - 1) : NULL;
 }
 
 /* ---- formats ---- */
@@ -181,7 +189,11 @@ int32_t tn_registry_n_plugins(const tn_registry *r) { return tn_registry_tables(
 
 const tn_opdef *tn_registry_op_at(const tn_registry *r, int32_t index) {
   const tn_tables *t = tn_registry_tables(r);
-  return index >= 0 && index < t->n_ops ? t->ops[index] : NULL;
+  if (index < 0 || index >= t->n_ops) return NULL;
+  int32_t n;
+  const tn_op *op = &t->ops[index]->op;
+  const int32_t first = tn_ops_find(t->ops, t->n_ops, op->domain, op->name, &n);
+  return hand_out(t, first, n, index);
 }
 
 const tn_kerneldef *tn_registry_kernel_at(const tn_registry *r, int32_t index) {
@@ -213,6 +225,7 @@ tn_status tn_registry_plugin(const tn_registry *r, int32_t index, tn_plugin_info
   const tn_tables *t = tn_registry_tables(r);
   if (!out_info) return TN_ERR_INVALID;
   if (index < 0 || index >= t->n_plugs) return TN_ERR_NOT_FOUND;
+  (void)tn_plug_sha256(t->plugs[index]);
   return tn_struct_out(out_info, &t->plugs[index]->info, sizeof t->plugs[index]->info);
 }
 

@@ -20,9 +20,8 @@ void(tn_plug_note)(tn_plug *plug, const char *format, ...) {
 }
 
 /* How a kernel stands to those of other plug-ins for one operator. */
-static void note_kernel(tn_plug *plug, const tn_kernel *mine, const tn_tables *t,
-                        const tn_op_row *row) {
-  const tn_kerneldef *const *others = t->attached + row->first_kernel;
+static void note_kernel(tn_plug *plug, const tn_kernel *mine, const tn_kerneldef *const *others,
+                        int32_t n) {
   const tn_kernel *best = &others[0]->kernel;
   const char *stands = mine->rank > best->rank   ? "stands before"
                        : mine->rank < best->rank ? "stands behind"
@@ -32,7 +31,7 @@ static void note_kernel(tn_plug *plug, const tn_kernel *mine, const tn_tables *t
                                                  "unless this one is pinned"
                                                : "where both can run a node, the cheaper one does";
   char more[40] = "";
-  if (row->n_kernels > 1) snprintf(more, sizeof more, " and %d more", row->n_kernels - 1);
+  if (n > 1) snprintf(more, sizeof more, " and %d more", n - 1);
   tn_plug_note(plug, "kernel '%s' of %s, rank %d, %s '%s' of plug-in '%s', rank %d%s: %s",
                mine->name, mine->op, mine->rank, stands, best->name, others[0]->owner->name,
                best->rank, more, then);
@@ -45,9 +44,10 @@ void tn_plug_note_overrides(tn_plug *plug, const tn_tables *known) {
     const int32_t first =
         tn_ops_find(known->ops, known->n_ops, entry->def.domain, entry->def.op, &n);
     for (int32_t i = first + n - 1; i >= first; i--) { /* the newest version it is for */
-      const tn_op_row *row = &known->rows[i];
-      if (!row->n_kernels || !tn_kernel_attaches(entry, known->ops[i])) continue;
-      note_kernel(plug, &entry->def.kernel, known, row);
+      const tn_kerneldef *const *others;
+      const int32_t n_others = tn_op_kernels(known, i, &others);
+      if (!n_others || !tn_kernel_attaches(entry, known->ops[i])) continue;
+      note_kernel(plug, &entry->def.kernel, others, n_others);
       break;
     }
   }

@@ -52,10 +52,13 @@ const char *tn_origin_text(uint32_t origin) {
 tn_plug *tn_plug_new(tn_registry *r, const char *path, uint32_t origin) {
   tn_plug *plug = tn_alloc(r->a, sizeof *plug);
   if (!plug) return NULL;
+  if (pthread_mutex_init(&plug->settling, NULL)) {
+    tn_free(r->a, plug, sizeof *plug);
+    return NULL;
+  }
   plug->a = r->a;
   tn_arena_init(&plug->arena, r->a);
   plug->owner.is_builtin = origin == TN_ORIGIN_BUILT_IN;
-  plug->owner.build = plug->owner.is_builtin ? "" : NULL;
   plug->info.head = (tn_head)TN_HEAD(tn_plugin_info);
   plug->info.sha256 = "";
   plug->info.name = plug->info.version = plug->info.license = plug->info.build_id = "";
@@ -85,6 +88,7 @@ void tn_plug_free(tn_plug *plug) {
   tn_vec_free(plug->a, &plug->needs);
   tn_vec_free(plug->a, &plug->notes);
   tn_arena_clear(&plug->arena);
+  pthread_mutex_destroy(&plug->settling);
   tn_free(plug->a, plug, sizeof *plug);
 }
 

@@ -124,6 +124,10 @@ int32_t tn_registry_rewrites(const tn_registry *r, const tn_opdef *root,
                              const tn_rewritedef *const **out_rewrites);
 /* The operator that tn_rewrite.makes names, its newest version; NULL: none, or there is none. */
 const tn_opdef *tn_registry_made_by(const tn_registry *r, const tn_rewritedef *rewrite);
+/* What tells the code of a part from that of all others: the SHA-256 of its plug-in's file; "" for
+ * what is part of the library itself. NULL: nothing does. Reads the file when it is first asked
+ * for. Any thread. */
+const char *tn_part_build(const tn_part_owner *owner);
 /* Whose format it is; NULL: none of this registry's. */
 const tn_part_owner *tn_registry_format_owner(const tn_registry *r, const tn_format *format);
 /* By name, or NULL. */

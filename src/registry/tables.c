@@ -12,7 +12,7 @@ static int compare_i32(int32_t a, int32_t b) { return (a > b) - (a < b); }
 
 /* strcmp(), whose call the first bytes save more often than not. */
 static int compare_text(const char *a, const char *b) {
-  return *a == *b ? strcmp(a, b) : (unsigned char)*a - (unsigned char)*b;
+  return *a == *b && *a ? strcmp(a, b) : (unsigned char)*a - (unsigned char)*b;
 }
 
 static int compare_name(const char *domain_a, const char *a, const char *domain_b, const char *b) {
@@ -36,12 +36,27 @@ static int compare_kernels(const void *x, const void *y) {
   return rank ? rank : (a->order > b->order) - (a->order < b->order);
 }
 
+/* Those of the library are in order: the generator has sorted them. */
 void tn_ops_sort(tn_opdef **ops, uint32_t n) {
-  if (n) qsort(ops, n, sizeof *ops, compare_ops);
+  uint32_t k = 1;
+  while (k < n && compare_ops(&ops[k - 1], &ops[k]) <= 0) k++;
+  if (k < n) qsort(ops, n, sizeof *ops, compare_ops);
 }
 
 void tn_kernels_sort(tn_kernel_entry **kernels, uint32_t n) {
   if (n) qsort(kernels, n, sizeof *kernels, compare_kernels);
+}
+
+uint32_t tn_kernels_find(tn_kernel_entry *const *kernels, uint32_t n, const char *domain,
+                         const char *op) {
+  uint32_t low = 0;
+  while (n > 0) {
+    const tn_kerneldef *half = &kernels[low + n / 2]->def;
+    const bool before = compare_name(half->domain, half->op, domain, op) < 0;
+    low += before ? n / 2 + 1 : 0;
+    n = before ? n - n / 2 - 1 : n / 2;
+  }
+  return low;
 }
 
 /* First index for which domain::name is not smaller than that of the op. */
@@ -79,41 +94,49 @@ static int compare_kernel_to_op(const tn_kerneldef *kernel, const tn_op *op) {
 
 /* The kernels of each operator's name, whatever their versions: both lists are in order of names.
  * Answers how many there are in all. */
-static uint64_t find_kernels_of_names(const tn_tables *t, tn_op_row *rows) {
+static uint64_t find_kernels_of_names(const tn_tables *t) {
   uint64_t n = 0;
   int32_t begin = 0, end = 0;
   for (int32_t k = 0; k < t->n_ops; k++) {
     const tn_op *op = &t->ops[k]->op;
-    if (!k ||
-        compare_name(t->ops[k - 1]->op.domain, t->ops[k - 1]->op.name, op->domain, op->name)) {
+    if (!k || !tn_op_is(t->ops[k - 1], op->domain, op->name)) {
       begin = end;
       while (begin < t->n_kernels && compare_kernel_to_op(t->kernels[begin], op) < 0) begin++;
       end = begin;
       while (end < t->n_kernels && !compare_kernel_to_op(t->kernels[end], op)) end++;
     }
-    rows[k].first_kernel = begin;
-    rows[k].n_kernels = end - begin;
+    t->rows[k].first_named = begin;
+    t->rows[k].n_named = end - begin;
+    t->rows[k].first_kernel = (int32_t)n;
     n += (uint64_t)(end - begin);
   }
   return n;
 }
 
-static tn_status attach_kernels(tn_tables *t, tn_op_row *rows, tn_arena *arena) {
-  const uint64_t room = find_kernels_of_names(t, rows);
-  const tn_kerneldef **attached = tn_arena_alloc(arena, room * sizeof *attached);
-  if (!attached) return TN_ERR_MEMORY;
+static void attach_kernels(const tn_tables *t, int32_t op) {
+  tn_op_row *row = &t->rows[op];
+  const tn_kerneldef **attached = t->attached + row->first_kernel;
   int32_t n = 0;
-  for (int32_t k = 0; k < t->n_ops; k++) {
-    const tn_kerneldef *const *named = t->kernels + rows[k].first_kernel;
-    const int32_t n_named = rows[k].n_kernels;
-    rows[k].first_kernel = n;
-    for (int32_t i = 0; i < n_named; i++)
-      if (tn_kernel_attaches((const tn_kernel_entry *)named[i], t->ops[k]))
-        attached[n++] = named[i];
-    rows[k].n_kernels = n - rows[k].first_kernel;
+  for (int32_t i = 0; i < row->n_named; i++) {
+    const tn_kerneldef *def = t->kernels[row->first_named + i];
+    const tn_kernel_entry *kernel = (const tn_kernel_entry *)def;
+    if (!kernel->vetted) return; /* memory ran out when it was to be settled */
+    if (tn_kernel_attaches(kernel, t->ops[op])) attached[n++] = def;
   }
-  t->attached = attached;
-  return TN_OK;
+  row->n_kernels = n;
+  atomic_store(&row->is_attached, true);
+}
+
+int32_t tn_op_kernels(const tn_tables *t, int32_t op, const tn_kerneldef *const **out_kernels) {
+  tn_op_row *row = &t->rows[op];
+  if (!atomic_load_explicit(&row->is_attached, memory_order_acquire)) {
+    pthread_mutex_t *lock = (pthread_mutex_t *)(uintptr_t)&t->attaching;
+    pthread_mutex_lock(lock);
+    if (!row->is_attached) attach_kernels(t, op);
+    pthread_mutex_unlock(lock);
+  }
+  *out_kernels = t->attached + row->first_kernel;
+  return row->n_kernels;
 }
 
 int32_t tn_ops_spelt(const tn_tables *t, const char *op, int32_t *out_n) {
@@ -124,11 +147,12 @@ int32_t tn_ops_spelt(const tn_tables *t, const char *op, int32_t *out_n) {
 }
 
 static int32_t roots_of(const tn_tables *t, const tn_rewritedef *rewrite, int32_t *out_n) {
-  return tn_ops_spelt(t, rewrite->rewrite.root, out_n);
+  return tn_ops_find(t->ops, t->n_ops, rewrite->domain, rewrite->op, out_n);
 }
 
 /* Those of an operator stay in order of loading. */
-static tn_status attach_rewrites(tn_tables *t, tn_op_row *rows, tn_arena *arena) {
+static tn_status attach_rewrites(tn_tables *t) {
+  tn_op_row *rows = t->rows;
   int32_t n = 0, n_roots;
   for (int32_t k = 0; k < t->n_ops; k++) rows[k].n_rewrites = 0;
   for (int32_t k = 0; k < t->n_rewrites; k++) {
@@ -140,7 +164,7 @@ static tn_status attach_rewrites(tn_tables *t, tn_op_row *rows, tn_arena *arena)
     n += rows[k].n_rewrites;
     rows[k].n_rewrites = 0;
   }
-  const tn_rewritedef **attached = tn_arena_alloc(arena, (uint64_t)n * sizeof *attached);
+  const tn_rewritedef **attached = tn_arena_alloc(&t->arena, (uint64_t)n * sizeof *attached);
   if (!attached) return TN_ERR_MEMORY;
   for (int32_t k = 0; k < t->n_rewrites; k++) {
     tn_op_row *row = rows + roots_of(t, t->rewrites[k], &n_roots);
@@ -151,21 +175,36 @@ static tn_status attach_rewrites(tn_tables *t, tn_op_row *rows, tn_arena *arena)
   return TN_OK;
 }
 
-/* Brings two lists in order, one behind the other, into one: many are joined, one by one, while a
- * program starts. room: for all of them. */
+enum { SIZE = sizeof(void *) };
+
+/* First of the items from low on that belongs behind `item`; n if there is none. */
+static int32_t place(const char *items, int32_t low, int32_t n, const void *item,
+                     int (*compare)(const void *, const void *)) {
+  while (low < n) {
+    const int32_t half = low + (n - low) / 2;
+    if (compare(items + (size_t)half * SIZE, item) <= 0)
+      low = half + 1;
+    else
+      n = half;
+  }
+  return low;
+}
+
+/* Brings two lists in order, one behind the other, into one: a plug-in of a few parts joins a
+ * library of thousands. room: for all of them. */
 static void merge(void *items, int32_t n_first, int32_t n, void *room,
                   int (*compare)(const void *, const void *)) {
-  enum { SIZE = sizeof(void *) };
-  char *a = items, *b = a + (size_t)n_first * SIZE, *to = room;
-  const char *const middle = b, *const end = a + (size_t)n * SIZE;
-  if (a == b || b == end || compare(b - SIZE, b) <= 0) return;
-  for (; a < middle && b < end; to += SIZE) {
-    char **least = compare(a, b) <= 0 ? &a : &b;
-    memcpy(to, *least, SIZE);
-    *least += SIZE;
+  char *from = items, *to = room;
+  int32_t done = 0;
+  if (!n_first) return;
+  for (int32_t k = n_first; k < n; k++, to += SIZE) {
+    const int32_t at = place(items, done, n_first, from + (size_t)k * SIZE, compare);
+    const size_t bytes = (size_t)(at - done) * SIZE;
+    memcpy(to, from + (size_t)done * SIZE, bytes);
+    memcpy(to += bytes, from + (size_t)k * SIZE, SIZE);
+    done = at;
   }
-  memcpy(to, a, (size_t)(middle - a));
-  memcpy(to + (middle - a), b, (size_t)(end - b));
+  memcpy(to, from + (size_t)done * SIZE, (size_t)(n_first - done) * SIZE);
   memcpy(items, room, (size_t)n * SIZE);
 }
 
@@ -233,21 +272,28 @@ static tn_status index_addresses(tn_tables *t) {
   return TN_OK;
 }
 
+static tn_status fill(tn_tables *t) {
+  tn_status status = t->plugs ? collect(t) : TN_ERR_MEMORY;
+  if (status) return status;
+  t->rows = tn_arena_alloc(&t->arena, (uint64_t)t->n_ops * sizeof *t->rows);
+  if (!t->rows) return TN_ERR_MEMORY;
+  t->attached = tn_arena_alloc(&t->arena, find_kernels_of_names(t) * sizeof *t->attached);
+  status = t->attached ? index_addresses(t) : TN_ERR_MEMORY;
+  return status ? status : attach_rewrites(t);
+}
+
 tn_status tn_tables_build(const tn_allocator *a, tn_plug *const *plugs, int64_t n,
                           tn_tables **out_tables) {
   tn_tables *t = tn_alloc(a, sizeof *t);
   if (!t) return TN_ERR_MEMORY;
+  if (pthread_mutex_init(&t->attaching, NULL)) {
+    tn_free(a, t, sizeof *t);
+    return TN_ERR_MEMORY;
+  }
   tn_arena_init(&t->arena, a);
   t->plugs = tn_arena_copy(&t->arena, plugs, (uint64_t)n * sizeof *plugs);
   t->n_plugs = (int32_t)n;
-  tn_status status = t->plugs ? collect(t) : TN_ERR_MEMORY;
-  tn_op_row *rows = NULL;
-  if (!status) rows = tn_arena_alloc(&t->arena, (uint64_t)t->n_ops * sizeof *rows);
-  if (!rows) status = TN_ERR_MEMORY;
-  t->rows = rows;
-  if (!status) status = index_addresses(t);
-  if (!status) status = attach_kernels(t, rows, &t->arena);
-  if (!status) status = attach_rewrites(t, rows, &t->arena);
+  const tn_status status = fill(t);
   if (status)
     tn_tables_free(t);
   else
@@ -258,6 +304,7 @@ tn_status tn_tables_build(const tn_allocator *a, tn_plug *const *plugs, int64_t 
 void tn_tables_free(tn_tables *t) {
   if (!t) return;
   const tn_allocator *a = t->arena.a;
+  pthread_mutex_destroy(&t->attaching);
   tn_arena_clear(&t->arena);
   tn_free(a, t, sizeof *t);
 }

@@ -127,6 +127,7 @@ static bool search(tn_vet *v, tn_kernel_entry *entry, const tn_opdef *const *ops
     const tn_opdef *op = ops[k];
     if (!tn_versions_meet(tn_op_versions(&op->op), tn_kernel_versions(&entry->def.kernel)))
       continue;
+    tn_op_settle(op);
     if (!tn_op_infers(&op->op))
       s->early = op;
     else if (!entry->vetted)
@@ -230,6 +231,7 @@ static bool vet_row_args(tn_vet *v, const tn_kernel_entry *entry) {
 /* ---- kernels ---- */
 
 static bool vet_unique(tn_vet *v, const char *name) {
+  if (tn_vet_trusts(v)) return true;
   if (tn_map_get(&v->names, name, 0))
     return tn_vet_fail(v, TN_ERR_INVALID, "name", "is the name of another kernel of this plug-in");
   if (tn_map_set(&v->names, name, 1)) return tn_vet_fail(v, TN_ERR_MEMORY, NULL, "out of memory");
@@ -239,8 +241,10 @@ static bool vet_unique(tn_vet *v, const char *name) {
 /* What rows of all kernels have to be, wherever they run. */
 static bool vet_fit(tn_vet *v, tn_kernel_entry *entry, bool ok) {
   tn_kernel *kernel = &entry->def.kernel;
-  ok = vet_versions(v, kernel) && ok;
   if (!kernel->rank) kernel->rank = TN_RANK_PLUGIN;
+  if (tn_vet_trusts(v)) /* what it is for is found when it is asked for: settle.c */
+    return tn_vet_op_name(v, "op", kernel->op, &entry->def.domain, &entry->def.op);
+  ok = vet_versions(v, kernel) && ok;
   ok = tn_vet_flags(v, "flags", kernel->flags, TN_KERNEL_EPILOGUE | TN_KERNEL_SERIAL) && ok;
   ok = vet_rows(v, kernel) && ok;
   if (!kernel->op || !tn_vet_op_name(v, "op", kernel->op, &entry->def.domain, &entry->def.op))
@@ -249,8 +253,7 @@ static bool vet_fit(tn_vet *v, tn_kernel_entry *entry, bool ok) {
     tn_vet_warn(v, "is left out, as is the op of this plug-in that it is for");
     return false;
   }
-  if (!ok || !find_op(v, entry)) return false;
-  return tn_vet_trusts(v) || (vet_row_args(v, entry) && vet_coverage(v, entry));
+  return ok && find_op(v, entry) && vet_row_args(v, entry) && vet_coverage(v, entry);
 }
 
 static bool vet_kernel(tn_vet *v, const void *raw, uint32_t index, tn_kernel_entry *entry) {

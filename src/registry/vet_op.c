@@ -107,9 +107,16 @@ static bool vet_rule(tn_vet *v, const void *raw, tn_type_rule *rule) {
   return tn_vet_flags(v, "types: dtypes", rule->dtypes, TN_MASK_KNOWN);
 }
 
+static bool bind_rules(tn_vet *v, tn_opdef *def) {
+  bool ok = true;
+  for (uint32_t k = 0; ok && k < def->op.n_types; k++) ok = bind_args(v, def, (int32_t)k);
+  return ok;
+}
+
 static bool vet_rules(tn_vet *v, tn_opdef *def) {
   const void *raw = def->op.types;
   const uint32_t n = def->op.n_types;
+  if (tn_vet_trusts(v)) return bind_rules(v, def);
   if (!tn_vet_table(v, "types", raw, n, TN_LIMIT_ROWS)) return false;
   tn_type_rule *rules = tn_vet_alloc(v, n, sizeof *rules);
   const tn_type_rule **table = tn_vet_alloc(v, n, sizeof *table);
@@ -121,8 +128,7 @@ static bool vet_rules(tn_vet *v, tn_opdef *def) {
   }
   v->row[0] = NULL;
   def->op.types = table;
-  for (uint32_t k = 0; ok && k < n; k++) ok = bind_args(v, def, (int32_t)k);
-  return ok;
+  return ok && bind_rules(v, def);
 }
 
 /* ---- schema and inference ---- */
@@ -170,6 +176,12 @@ static bool vet_inference(tn_vet *v, const tn_opdef *def) {
                      "must be given, or lower, or a flag (TN_OP_SAME_AS_INPUT, TN_OP_BROADCAST)");
 }
 
+bool tn_vet_op_schema(tn_vet *v, tn_opdef *def) {
+  if (!parse_schema(v, def) || !make_entries(v, def)) return false;
+  if (def->op.flags & TN_OP_OPEN_ATTRS) tn_schema_open(&def->schema);
+  return vet_rules(v, def);
+}
+
 static void name_part(tn_vet *v, const tn_op *op, uint32_t index) {
   tn_vet_part(v, "op", index);
   if (!op->name) return;
@@ -192,10 +204,14 @@ static tn_opdef *vet_op(tn_vet *v, const void *raw, uint32_t index) {
   ok = tn_vet_members(v, op, op_members + 1, sizeof op_members / sizeof *op_members - 1) && ok;
   ok = vet_versions(v, op) && ok;
   ok = tn_vet_flags(v, "flags", op->flags, KNOWN_OP_FLAGS) && ok;
+  if (tn_vet_trusts(v)) {
+    def->is_unsettled = true;
+    return def;
+  }
   ok = vet_cases(v, op) && ok;
-  if (!op->schema || !parse_schema(v, def) || !make_entries(v, def)) return NULL;
-  if (op->flags & TN_OP_OPEN_ATTRS) tn_schema_open(&def->schema);
-  ok = vet_rules(v, def) && ok;
+  if (!op->schema) return NULL;
+  ok = tn_vet_op_schema(v, def) && ok;
+  if (!def->arg_rule) return NULL; /* there is no schema to look at */
   ok = vet_inference(v, def) && ok;
   return ok ? def : NULL;
 }
@@ -248,6 +264,7 @@ static fate find_fate(tn_vet *v, tn_opdef *def) {
   for (int32_t k = first; k < first + n; k++) {
     const tn_opdef *other = v->known->ops[k];
     if (!tn_versions_meet(tn_op_versions(&def->op), tn_op_versions(&other->op))) continue;
+    tn_op_settle(other);
     if (!tn_op_infers(&other->op) && tn_op_infers(&def->op)) {
       if (!def->op.lower) def->op.lower = other->op.lower;
       tn_vet_need(v, other->owner);

@@ -19,6 +19,12 @@ tn_status tn_registry_discover(tn_registry *r, const tn_host *host, tn_diag *dia
   return TN_OK;
 }
 
+const char *tn_plug_sha256(tn_plug *plug) { return plug->info.sha256; }
+
+const char *tn_part_build(const tn_part_owner *owner) {
+  return !owner || owner->is_builtin ? "" : NULL;
+}
+
 const char *tn_shipped_hint(const tn_registry *r, const char *domain, tn_arena *arena) {
   (void)r, (void)domain, (void)arena;
   return NULL;

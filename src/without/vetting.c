@@ -1,8 +1,8 @@
 /* In place of vetting the parts that are built in (registry/add_builtin.c): a selected build takes
  * its own table as it is, from a form of it that has no pointers (gen/emit_compact.c). The
- * generator wrote it from families of which every part is vetted and
- * tested in the whole library. What lists can lack is still told: the operator of a kernel or of a
- * rewrite. Plug-ins that are linked in are vetted as ever. */
+ * generator wrote it from families of which every part is vetted and tested in the whole library.
+ * What lists can lack is still told: the operator of a kernel or of a rewrite. Plug-ins that are
+ * linked in are vetted as ever. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +12,8 @@
 #include "without/without.h"
 
 const char tn_without_vetting = 0;
+
+void tn_op_settle(const tn_opdef *def) { (void)def; } /* those of a table are settled at once */
 
 typedef void (*any_function)(void);
 extern const char tn_selected_texts[];
@@ -178,10 +180,7 @@ static tn_status take_kernel(reader *r, tn_diag *diag) {
   const tn_kernel *kernel = &entry->def.kernel;
   entry->def.owner = &plug->owner;
   const tn_opdef *const *ops = find_ops(plug, kernel->op, &entry->def.domain, &entry->def.op, &n);
-  for (int32_t k = n - 1; k >= 0; k--) { /* one that infers, if there is one */
-    if (!tn_versions_meet(tn_op_versions(&ops[k]->op), tn_kernel_versions(kernel))) continue;
-    if (!entry->vetted || tn_op_infers(&ops[k]->op)) entry->vetted = ops[k];
-  }
+  entry->vetted = tn_kernel_op(kernel, ops, n);
   if (!entry->vetted) return lacks("kernel", kernel->name, kernel->op, diag);
   plug->kernels[plug->n_kernels++] = entry;
   return TN_OK;
@@ -190,7 +189,6 @@ static tn_status take_kernel(reader *r, tn_diag *diag) {
 static tn_status take_rewrite(reader *r, tn_diag *diag) {
   tn_plug *plug = r->plug;
   tn_rewritedef *def = room(r, sizeof *def);
-  const char *domain, *name;
   int32_t n;
   if (!def) return TN_ERR_MEMORY;
   def->rewrite.head = (tn_head)TN_HEAD(tn_rewrite);
@@ -200,7 +198,7 @@ static tn_status take_rewrite(reader *r, tn_diag *diag) {
   def->rewrite.apply = (tn_status(*)(const tn_call *, tn_graph *, int32_t)) * r->function++;
   def->owner = &plug->owner;
   if (!*def->rewrite.makes) def->rewrite.makes = NULL;
-  find_ops(plug, def->rewrite.root, &domain, &name, &n);
+  find_ops(plug, def->rewrite.root, &def->domain, &def->op, &n);
   if (!n) return lacks("rewrite", def->rewrite.name, def->rewrite.root, diag);
   plug->rewrites[plug->n_rewrites++] = def;
   return TN_OK;

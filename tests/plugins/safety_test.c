@@ -104,6 +104,21 @@ static void test_folders(void **state) {
   assert_true(kit_noted(&plugin, "nobody but root and this user can write it or a folder above"));
 }
 
+/* The hash is made when somebody asks: of what was loaded, not of what took its place. */
+static void test_hash_of_another(void **state) {
+  fixture *f = *state;
+  setenv("TENON_PLUGIN_DIR", "", 1);
+  discover(f, kit_path("p"));
+  assert_int_equal(rename(kit_write("p/other", "no plug-in", 0644), f->good), 0);
+  assert_string_equal(kit_info(f->rt, 0).sha256, "");
+  discover(f, kit_path("none"));
+  kit_module("good.so", "p/good.so");
+  discover(f, kit_path("p"));
+  assert_string_equal(kit_info(f->rt, 0).sha256, f->sha256);
+  assert_int_equal(unlink(f->good), 0); /* it is known by now */
+  assert_string_equal(kit_info(f->rt, 0).sha256, f->sha256);
+}
+
 /* In place of the folder that the library was built with. */
 static void test_installed_folder(void **state) {
   fixture *f = *state;
@@ -462,6 +477,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(test_folders),
       TEST(test_installed_folder),
+      TEST(test_hash_of_another),
       TEST(test_installed_folder_is_absolute),
       TEST(test_folders_above),
       TEST(test_links),

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <pthread.h>
 
 #include "base/alloc.h"
 #include "base/cpu.h"
@@ -196,6 +197,78 @@ static void test_what_ships(void **state) {
   tn_runtime_destroy(rt);
 }
 
+/* ---- settled when asked for ---- */
+
+enum { N_ASKERS = 4 };
+
+/* What an asker was given: hashes of schemas and names of kernels. */
+typedef struct asker {
+  const tn_runtime *rt;
+  int32_t from;
+  uint64_t sum;
+} asker;
+
+static uint64_t sum_of(const tn_registry *r, const tn_opdef *op) {
+  const tn_kerneldef *const *kernels;
+  const int32_t n = tn_registry_kernels(r, op, &kernels);
+  uint64_t sum = tn_hash_bytes(op->schema.args, 0, 7) + (uint64_t)op->schema.n_args;
+  for (int32_t k = 0; k < op->schema.n_inputs; k++) sum += op->arg_dtypes[k];
+  for (int32_t k = 0; k < n; k++)
+    sum = tn_hash_bytes(kernels[k]->kernel.name, strlen(kernels[k]->kernel.name), sum);
+  return sum;
+}
+
+static void *ask(void *arg) {
+  asker *me = arg;
+  const tn_registry *r = me->rt->registry;
+  const int32_t n = tn_registry_n_ops(r);
+  for (int32_t k = 0; k < n; k++) {
+    const int32_t at = (me->from + k) % n;
+    const tn_op *op = tn_runtime_op(me->rt, at);
+    me->sum += sum_of(r, tn_registry_op(r, op->domain, op->name, op->since)) * (uint64_t)(at + 1);
+  }
+  return NULL;
+}
+
+/* Several threads find the same, wherever they begin. */
+static void test_askers_at_once(void **state) {
+  pthread_t threads[N_ASKERS];
+  asker askers[N_ASKERS];
+  tn_runtime_options o = plain_options();
+  o.flags = TN_RUNTIME_NO_DISCOVERY;
+  tn_runtime *rt = assert_created(&o, *state);
+  for (int32_t k = 0; k < N_ASKERS; k++) {
+    askers[k] = (asker){rt, k % 2 * 100, 0};
+    assert_int_equal(pthread_create(&threads[k], NULL, ask, &askers[k]), 0);
+  }
+  for (int k = 0; k < N_ASKERS; k++) pthread_join(threads[k], NULL);
+  for (int k = 1; k < N_ASKERS; k++) assert_true(askers[k].sum == askers[0].sum);
+  tn_runtime_destroy(rt);
+}
+
+/* Everything that is in the library is right, though nobody looks at it before it is asked for. */
+static void test_all_are_settled(void **state) {
+  tn_runtime_options o = plain_options();
+  o.flags = TN_RUNTIME_NO_DISCOVERY;
+  tn_runtime *rt = assert_created(&o, *state);
+  const tn_registry *r = rt->registry;
+  int32_t n_attached = 0, n_dead = 0;
+  for (int32_t k = 0; k < tn_registry_n_ops(r); k++) {
+    const tn_kerneldef *const *kernels;
+    const tn_opdef *op = tn_registry_op_at(r, k);
+    if (op->is_unsettled) fail_msg("%s %d is not settled", op->op.name, op->op.since);
+    assert_non_null(op->schema.returns);
+    n_attached += tn_registry_kernels(r, op, &kernels);
+  }
+  for (int32_t k = 0; k < tn_registry_n_kernels(r); k++) {
+    const tn_kerneldef *kernel = tn_registry_kernel_at(r, k);
+    n_dead += !tn_registry_op(r, kernel->domain, kernel->op, 0);
+  }
+  assert_int_equal(n_dead, 0);
+  assert_true(n_attached >= tn_registry_n_kernels(r));
+  tn_runtime_destroy(rt);
+}
+
 /* ---- plug-ins ---- */
 
 static const tn_plugin *query_nothing(uint32_t major, uint32_t minor) {
@@ -294,9 +367,10 @@ static void test_out_of_memory(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
   const struct CMUnitTest tests[] = {
-      TEST(test_bad_options),   TEST(test_pins),          TEST(test_isa_and_threads),
-      TEST(test_older_options), TEST(test_nothing),       TEST(test_what_ships),
-      TEST(test_plugins),       TEST(test_out_of_memory),
+      TEST(test_bad_options),    TEST(test_pins),          TEST(test_isa_and_threads),
+      TEST(test_older_options),  TEST(test_nothing),       TEST(test_what_ships),
+      TEST(test_plugins),        TEST(test_out_of_memory), TEST(test_all_are_settled),
+      TEST(test_askers_at_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -174,7 +174,7 @@ static tn_status put_attrs(const maker *m) {
   return s ? s : put(m, tn_attrs_hash(schema, attrs, UINT64_C(0x9e3779b97f4a7c15)));
 }
 
-static const char *build_of(const tn_kerneldef *def) { return def->owner ? def->owner->build : ""; }
+static const char *build_of(const tn_kerneldef *def) { return tn_part_build(def->owner); }
 
 static tn_status put_all(const maker *m) {
   const tn_packed_of *of = m->of;
