@@ -98,11 +98,8 @@ static void warn_of_newer(const tn_model *m, const tn_graph *g, tn_diag *diag) {
   const int ticket = tn_registry_enter(r);
   for (int64_t k = 0; k < g->opsets.n; k++) {
     const tn_opset *set = &g->opsets.data[k];
-    int32_t newest = 0;
     if (*set->domain && strncmp(set->domain, "ai.onnx", 7)) continue;
-    const tn_opdef *def; /* NULL: plug-ins have gone meanwhile */
-    for (int32_t i = 0; i < tn_registry_n_ops(r) && (def = tn_registry_op_at(r, i)); i++)
-      if (def->op.since > newest && !strcmp(def->op.domain, set->domain)) newest = def->op.since;
+    const int32_t newest = tn_registry_newest(r, set->domain);
     if (newest && set->version > newest)
       tn_diag_add(diag, TN_DIAG_WARNING,
                   "%s: operator set %d of %s is newer than what is known here, %d: operators that "

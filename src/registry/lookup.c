@@ -77,6 +77,16 @@ bool tn_registry_has_op(const tn_registry *r, const char *domain, const char *na
   return true;
 }
 
+int32_t tn_registry_newest(const tn_registry *r, const char *domain) {
+  const tn_tables *t = tn_registry_tables(r);
+  int32_t newest = 0;
+  for (int32_t k = 0; k < t->n_ops; k++) {
+    const tn_op *op = &t->ops[k]->op;
+    if (op->since > newest && !strcmp(op->domain, domain)) newest = op->since;
+  }
+  return newest;
+}
+
 /* The index of an operator; -1 if it is none of this registry's. */
 static int32_t index_of(const tn_tables *t, const tn_opdef *op) {
   uint32_t slot = tn_address_slot(op) & t->address_mask;

@@ -128,6 +128,8 @@ const tn_opdef *tn_registry_made_by(const tn_registry *r, const tn_rewritedef *r
  * what is part of the library itself. NULL: nothing does. Reads the file when it is first asked
  * for. Any thread. */
 const char *tn_part_build(const tn_part_owner *owner);
+/* The newest version that an operator of a domain begins with; 0: there is none. */
+int32_t tn_registry_newest(const tn_registry *r, const char *domain);
 /* Whose format it is; NULL: none of this registry's. */
 const tn_part_owner *tn_registry_format_owner(const tn_registry *r, const tn_format *format);
 /* By name, or NULL. */
