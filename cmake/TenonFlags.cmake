@@ -15,9 +15,14 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE ${default} CACHE STRING "Release, RelWithDebInfo or Debug" FORCE)
 endif()
 set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG")
-# For selected builds (docs/small.md): the linker leaves out what nothing refers to, function by function.
+# For selected builds (docs/small.md): the linker leaves out what nothing refers to, function by function. What is not a
+# kernel is as small as can be, where GCC knows that level; Clang's makes more of it.
+set(size_level -Os)
+if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND CMAKE_C_COMPILER_VERSION VERSION_GREATER_EQUAL 12)
+  set(size_level -Oz)
+endif()
 set(CMAKE_C_FLAGS_MINSIZEREL
-  "-Os -DNDEBUG -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables -fno-unwind-tables")
+  "${size_level} -DNDEBUG -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables -fno-unwind-tables")
 if(TENON_SANITIZE)
   # Lines for the stack traces; quick to build and to run. At -O1, GCC spends half of its time on the sanitizers' checks.
   set(CMAKE_C_FLAGS_DEBUG "-Og -g1")

@@ -1,6 +1,7 @@
 /* --select: of all that the family files describe, only the parts of a list come into the table,
  * without what runs nowhere but in tests and documents. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/features.h"
 #include "base/part_list.h"
@@ -52,6 +53,17 @@ static void leave_out(gen *g, const char *name) {
   (void)gen_need(tn_vec_push(g->a, &g->without, name) ? NULL : g);
 }
 
+/* Those of the planner's own, between types, layouts and devices. */
+static bool converts(const gen *g) {
+  static const char *const ops[] = {"Cast", "Reorder", "Transfer"};
+  bool any = g->drivers.n > 0;
+  for (int64_t k = 0; k < g->kernels.n; k++)
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+      any = any ||
+            (!strcmp(g->kernels.data[k].domain, "tenon") && !strcmp(g->kernels.data[k].op, ops[i]));
+  return any;
+}
+
 /* What else there is but parts. Lists of plan files, whose programs have none of it, do not ask. */
 static void select_services(gen *g, tn_part_list *list) {
   bool only_runs = g->kernels.n > 0;
@@ -65,6 +77,7 @@ static void select_services(gen *g, tn_part_list *list) {
   /* Nothing can come but what is built in, and of that no tables of devices. */
   const bool vets = tn_part_list_has(list, "service", "plugins", 0) ||
                     tn_part_list_has(list, "service", "devices", 0) || g->drivers.n;
+  if (!vets && !converts(g) && !only_runs) leave_out(g, "conversions");
   g->compact = !vets && !only_runs;
   if (g->compact) leave_out(g, "vetting");
 }

@@ -83,7 +83,7 @@ static void watch(void) {
   watched_graph.remove_node = remove_node;
   watched_graph.replace_node = replace_node;
   watched_graph.set_regions = set_regions;
-  watched_host = tn_plan_show_host;
+  watched_host = tn_plan_host;
   watched_host.graph = &watched_graph;
 }
 

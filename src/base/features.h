@@ -14,12 +14,15 @@ typedef enum tn_feature {
   TN_FEATURE_NARROW_WEIGHTS,
   TN_FEATURE_PROMOTE_HALVES,
   TN_FEATURE_MOVE_TRANSPOSES,
+  TN_FEATURE_FOLDING, /* nodes of constants, and constants in other types and layouts */
   /* what models may have */
   TN_FEATURE_FUNCTIONS,     /* functions of their own */
   TN_FEATURE_SUBGRAPHS,     /* If, Loop, Scan */
   TN_FEATURE_CONTINUATIONS, /* shapes that depend on the data of a run */
   TN_FEATURE_STATES,        /* what a run leaves to the next one */
   TN_FEATURE_EXTERNAL_DATA, /* weights in files next to the model */
+  /* what kernels may have */
+  TN_FEATURE_PACKED_WEIGHTS,
   TN_FEATURE_COUNT
 } tn_feature;
 

@@ -20,11 +20,13 @@ const char *const tn_feature_names[TN_FEATURE_COUNT + 1] = {
     [TN_FEATURE_NARROW_WEIGHTS] = "narrow_weights",
     [TN_FEATURE_PROMOTE_HALVES] = "promote_halves",
     [TN_FEATURE_MOVE_TRANSPOSES] = "move_transposes",
+    [TN_FEATURE_FOLDING] = "folding",
     [TN_FEATURE_FUNCTIONS] = "functions",
     [TN_FEATURE_SUBGRAPHS] = "subgraphs",
     [TN_FEATURE_CONTINUATIONS] = "continuations",
     [TN_FEATURE_STATES] = "states",
-    [TN_FEATURE_EXTERNAL_DATA] = "external_data"};
+    [TN_FEATURE_EXTERNAL_DATA] = "external_data",
+    [TN_FEATURE_PACKED_WEIGHTS] = "packed_weights"};
 
 void tn_part_list_init(tn_part_list *list, const tn_allocator *a) {
   *list = (tn_part_list){.lines = {0}};

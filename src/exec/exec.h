@@ -28,6 +28,8 @@ struct tn_runtime {
   pthread_mutex_t serial; /* recursive; held while a kernel runs that has TN_KERNEL_SERIAL */
 };
 
+/* Looks for plug-ins where they are installed, and where the environment says. */
+tn_status tn_runtime_discover(tn_runtime *rt, tn_diag *diag);
 /* Another reference; tn_runtime_destroy gives one back. */
 tn_runtime *tn_runtime_retain(tn_runtime *rt);
 

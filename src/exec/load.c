@@ -193,7 +193,8 @@ static tn_status list_files(tn_loader *l, tn_weight_cache_model *out) {
 static tn_status open_weights(tn_loader *l) {
   tn_model *m = l->model;
   const tn_weight_cache_folder *folder = atomic_load(&m->runtime->weights);
-  if (!folder || !*folder->path || !m->files.n || m->files.data[0].is_sibling) return TN_OK;
+  if (!m->planner.states || !folder || !*folder->path) return TN_OK;
+  if (!m->files.n || m->files.data[0].is_sibling) return TN_OK;
   if (m->files.n != l->siblings.n + 1 || m->planner.model_flags & TN_MODEL_GRAPH_ONLY) return TN_OK;
   tn_weight_cache_model *files = tn_arena_alloc(&l->arena, (uint64_t)m->files.n * sizeof *files);
   tn_weight_cache *weights = NULL;

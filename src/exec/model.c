@@ -48,6 +48,7 @@ tn_status tn_model_new(tn_runtime *runtime, const char *name, const char *path,
   if (status) return status;
   tn_model *m = tn_alloc(&runtime->allocator, sizeof *m);
   if (!m) return TN_ERR_MEMORY;
+  const bool folds = tn_has_feature(&runtime->features, TN_FEATURE_FOLDING);
   atomic_init(&m->refs, 1);
   m->runtime = tn_runtime_retain(runtime);
   m->planner = (tn_planner){.a = &runtime->allocator,
@@ -60,7 +61,7 @@ tn_status tn_model_new(tn_runtime *runtime, const char *name, const char *path,
                             .model_flags = given.flags,
                             .precision = given.precision == TN_F32 ? 0 : given.precision,
                             .max_plans = given.max_plans,
-                            .eval = tn_eval_node,
+                            .eval = folds ? tn_eval_node : NULL,
                             .tuning = runtime->tuning,
                             .features = &runtime->features,
                             .measure = tn_measure_node,

@@ -8,7 +8,6 @@
 #include "base/file.h"
 #include "device/device.h"
 #include "exec/exec.h"
-#include "exec/host.h"
 #include "plan/constants/weight_cache.h"
 #include "plan/tuning/tuning.h"
 
@@ -140,9 +139,9 @@ static tn_status populate(tn_runtime *rt, const tn_runtime_options *options, tn_
   tn_status status =
       tn_registry_set_rules(rt->registry, options->plugin_allow, options->plugin_vet, diag);
   if (!status && !(options->flags & TN_RUNTIME_NO_BUILTINS))
-    status = tn_registry_add_builtin(rt->registry, &tn_runtime_host, diag);
+    status = tn_registry_add_builtin(rt->registry, diag);
   if (!status && !(options->flags & TN_RUNTIME_NO_DISCOVERY))
-    status = tn_registry_discover(rt->registry, &tn_runtime_host, diag);
+    status = tn_runtime_discover(rt, diag);
   return status;
 }
 

@@ -302,13 +302,16 @@ static const tn_region *const *node_regions(const tn_graph *g, int32_t n, uint32
 static const char *value_name(const tn_graph *g, int32_t v) {
   return is_value(g, v) ? tn_graph_val(g, v)->name : NULL;
 }
-static const tn_tensor *value_type(const tn_graph *g, int32_t v) {
-  return is_value(g, v) ? tn_graph_val(g, v)->type : NULL;
-}
 /* For those who may read the elements at any time from now on. */
 static const tn_tensor *value_shown(const tn_graph *g, int32_t v) {
   if (!is_value(g, v) || tn_const_show(tn_graph_val(g, v)->constant)) return NULL;
   return tn_graph_val(g, v)->type;
+}
+static const tn_tensor *value_type(const tn_graph *g, int32_t v) {
+  const tn_graph *root = g;
+  while (root && root->parent) root = root->parent;
+  if (root && (root->shows || root->closed)) return value_shown(g, v);
+  return is_value(g, v) ? tn_graph_val(g, v)->type : NULL;
 }
 static uint32_t value_flags(const tn_graph *g, int32_t v) {
   return is_value(g, v) ? tn_graph_val(g, v)->flags : 0;

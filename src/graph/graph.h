@@ -167,6 +167,8 @@ struct tn_graph {
   int32_t n_settled;   /* states that are the last inputs and outputs */
   int32_t n_held_back; /* rewrites left out, as the device has no kernel for what they make */
   bool unsorted;
+  bool shows;       /* of the outermost graph: a plug-in edits it that reads elements of constants
+                       whenever it likes, and value_type() fetches them */
   bool closed;      /* compilers look at it: what they edit is refused, in its subgraphs, too */
   bool is_function; /* body of a function: attribute references allowed */
   bool rewritten;   /* rewrites have seen it; until then quantised constants are not folded */
@@ -185,7 +187,8 @@ struct tn_graph {
 /* What the host's own parts are given. They read elements of float constants of TN_LATE_BYTES or
  * more in prepare, run and reference only, where they are fetched. */
 extern const tn_graph_api tn_graph_api_table;
-/* What everybody else is given: value_type() fetches constants, for good. */
+/* What compilers and programs are given: value_type() fetches constants, for good. So it does for
+ * plug-ins that edit (tn_graph.shows). */
 extern const tn_graph_api tn_graph_show_table;
 
 /* Notes why an edit is refused, for the message about the plug-in that asked for it. */

@@ -137,8 +137,7 @@ tn_status tn_call_subgraph_infer(void *ctx, int64_t graph, uint32_t n_in,
                                  const tn_tensor *const *in, uint32_t n_out, tn_tensor *const *out);
 /* All that is known of a value without a shape: its dtype, and whether it is a list. */
 void tn_unknown_type(tn_tensor *t, const tn_tensor *type);
-extern const tn_host tn_plan_host;      /* the services while planning; ctx is a tn_call_frame */
-extern const tn_host tn_plan_show_host; /* the same for edits of plug-ins: graphs show elements */
+extern const tn_host tn_plan_host; /* the services while planning; ctx is a tn_call_frame */
 
 /* infer.c: runs the node's inference and checks the answer (ranks, dims, dtypes against type
  * rules). Writes the types of the outputs into the graph. TN_NEEDS_DATA: *out_input says which

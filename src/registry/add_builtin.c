@@ -3,6 +3,6 @@
 #include "registry/builtin.h"
 #include "registry/load.h"
 
-tn_status tn_registry_add_builtin(tn_registry *r, const tn_host *host, tn_diag *diag) {
-  return tn_registry_add(r, tn_builtin_query, TN_ORIGIN_BUILT_IN, host, NULL, 0, diag);
+tn_status tn_registry_add_builtin(tn_registry *r, tn_diag *diag) {
+  return tn_registry_add(r, tn_builtin_query, TN_ORIGIN_BUILT_IN, NULL, NULL, 0, diag);
 }

@@ -58,8 +58,8 @@ void tn_registry_report(tn_registry *r, int32_t severity, const char *text);
  * names. origin: TN_ORIGIN_BUILT_IN or _EXPLICIT. */
 tn_status tn_registry_load(tn_registry *r, const char *path, const tn_host *host,
                            const tn_option *const *options, uint32_t n_options, tn_diag *diag);
-/* The parts that are built in. */
-tn_status tn_registry_add_builtin(tn_registry *r, const tn_host *host, tn_diag *diag);
+/* The parts that are built in: they have no init, and so no host. */
+tn_status tn_registry_add_builtin(tn_registry *r, tn_diag *diag);
 tn_status tn_registry_add(tn_registry *r, tn_plugin_query_fn query, uint32_t origin,
                           const tn_host *host, const tn_option *const *options, uint32_t n_options,
                           tn_diag *diag);

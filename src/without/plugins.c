@@ -1,5 +1,6 @@
 /* In place of plug-ins that come as files: load.c, discover.c, image.c, allow.c and own_folder.c of
- * the registry, and what these need. Plug-ins that are linked in stay. */
+ * the registry, discover.c of runtimes, and what these need. Plug-ins that are linked in stay. */
+#include "exec/exec.h"
 #include "registry/load.h"
 #include "without/without.h"
 
@@ -14,8 +15,8 @@ tn_status tn_registry_load(tn_registry *r, const char *path, const tn_host *host
                  path ? path : "");
 }
 
-tn_status tn_registry_discover(tn_registry *r, const tn_host *host, tn_diag *diag) {
-  (void)r, (void)host, (void)diag;
+tn_status tn_runtime_discover(tn_runtime *rt, tn_diag *diag) {
+  (void)rt, (void)diag;
   return TN_OK;
 }
 

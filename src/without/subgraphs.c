@@ -1,4 +1,5 @@
-/* In place of subgraphs of nodes: subgraph.c of sessions, call_subgraph.c of the planner. */
+/* In place of subgraphs of nodes: subgraph.c of sessions, call_subgraph.c of the planner, hoist.c
+ * of graphs. */
 #include "base/diag.h"
 #include "exec/frame.h"
 #include "without/without.h"
@@ -7,6 +8,11 @@ const char tn_without_subgraphs = 0;
 
 #define WITHOUT_SUBGRAPHS \
   "subgraphs: this program was linked without them; to have them: tenon select MODEL"
+
+tn_status tn_graph_hoist(tn_graph *g, int32_t node) {
+  (void)g, (void)node;
+  return TN_OK;
+}
 
 void tn_child_clear(tn_child *c) { (void)c; }
 

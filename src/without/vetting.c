@@ -264,7 +264,7 @@ static const tn_plugin *no_query(uint32_t host_major, uint32_t host_minor) {
   return NULL;
 }
 
-tn_status tn_registry_add_builtin(tn_registry *r, const tn_host *host, tn_diag *diag) {
-  const tn_offer offer = {TN_ORIGIN_BUILT_IN, host, NULL, 0, trust};
+tn_status tn_registry_add_builtin(tn_registry *r, tn_diag *diag) {
+  const tn_offer offer = {TN_ORIGIN_BUILT_IN, NULL, NULL, 0, trust};
   return tn_plug_add(r, no_query, &offer, diag);
 }

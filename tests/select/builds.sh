@@ -49,7 +49,8 @@ done
 symbols=$build/without/symbols
 holds() { nm "$build/$1" >"$symbols" && grep -q " [Tt] $2$" "$symbols"; }
 for name in tn_schema_parse tn_elf_check tn_compile_here tn_record_segment tn_weight_cache_parse \
-  tn_vet_op_name tn_file_kind_named tn_retyper_open tn_tuning_parse onnx_list_type; do
+  tn_vet_op_name tn_file_kind_named tn_retyper_open tn_tuning_parse onnx_list_type tn_packed_get \
+  tn_eval_add_step tn_select_attribute; do
   holds hello_whole $name || fail "the whole library has no $name"
   holds hello_net $name && fail "hello_net holds $name, which it is linked without"
 done

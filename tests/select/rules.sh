@@ -52,7 +52,8 @@ mkdir -p "$work/beside"
 cp "$data/external.onnx" "$work/beside" && head -c 8 /dev/zero >"$work/beside/weights.bin"
 for row in "$data/function.onnx functions" "$data/branch.onnx subgraphs" \
   "$data/branch.onnx continuations" "$work/beside/external.onnx external_data" \
-  "$data/tflite/states/model.tflite states"; do
+  "$data/tflite/states/model.tflite states" \
+  "$root/tests/emit/models/sizes.onnx packed_weights"; do
   model=${row% *} feature=${row#* }
   says 0 '' select "$model" --target none -o "$work/full"
   grep -q "^feature $feature$" "$work/full/parts.txt" || fail "$model: no feature $feature"
@@ -60,6 +61,11 @@ for row in "$data/function.onnx functions" "$data/branch.onnx subgraphs" \
   says 1 'linked without' check --isa none --kernels "$work/short" "$model"
   also "^ *lacks: feature $feature$"
 done
+# what a list lacks of passes, plans do without
+says 0 '' select "$root/tests/emit/models/qdq.onnx" --target none -o "$work/full"
+grep -v '^feature folding$' "$work/full/parts.txt" >"$work/short"
+cmp -s "$work/short" "$work/full/parts.txt" && fail "qdq.onnx folds constants, and no line says it"
+says 0 'runs here' check --isa none --kernels "$work/short" "$root/tests/emit/models/qdq.onnx"
 says 0 '' select "$data/net.onnx" --precision f16 --target none -o "$work/half"
 grep -q '^feature narrow_weights$' "$work/half/parts.txt" || fail "--precision lists no feature"
 says 0 'runs here' check --isa none --precision f16 --kernels "$work/half/parts.txt" \

@@ -5,6 +5,10 @@
 #include "plan/constants/weight_cache.h"
 #include "plan/plan.h"
 
+#define TN_WITHOUT_PACKED_WEIGHTS                                                               \
+  "kernel '%s' packs weights, which this program was linked without; to have it: tenon select " \
+  "MODEL"
+
 /* `from` converted to type and layout of `to`, if some plan has made it: a reference for the
  * caller; NULL: not there. Any thread. */
 tn_const *tn_packed_find_constant(tn_packed_cache *c, const tn_const *from, const tn_tensor *to);

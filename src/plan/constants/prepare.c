@@ -11,6 +11,10 @@ enum { WORTH_THREADS = 1 << 20 }; /* bytes of states */
 tn_status tn_arrange_want_packed(tn_arrangement *r, int32_t node, tn_step *step) {
   const tn_want want = {node, step, TN_OK};
   if (!step->choice->plan.state_bytes) return TN_OK;
+  tn_note_feature(r->p->features, TN_FEATURE_PACKED_WEIGHTS);
+  if (!tn_has_feature(r->p->features, TN_FEATURE_PACKED_WEIGHTS))
+    return tn_fail(r->diag, TN_ERR_UNSUPPORTED, TN_WITHOUT_PACKED_WEIGHTS,
+                   step->choice->def->kernel.name);
   if (!r->p->states)
     return tn_fail(r->diag, TN_ERR_INTERNAL, "no cache for the packed weights of kernel '%s'",
                    step->choice->def->kernel.name);

@@ -235,15 +235,23 @@ tn_status tn_call_take_bodies(tn_call_frame *f) {
   return TN_OK;
 }
 
-/* Two tables that differ in how a graph is read. */
-#define MEMBERS(graph_table)                                                                    \
-  .head = TN_HEAD(tn_host), .graph = &(graph_table), .fail = call_fail, .log = host_log,        \
-  .alloc = host_alloc, .free = host_free, .needs_data = needs_data,                             \
-  .output_resize = output_resize, .string_set = string_set, .list_size = list_size,             \
-  .list_item = list_item, .list_append = list_append, .subgraph_shape = tn_call_subgraph_shape, \
-  .subgraph_infer = tn_call_subgraph_infer, .subgraph_run = subgraph_run,                       \
-  .value_release = value_release, .output_set = output_set, .fetch = fetch,                     \
-  .get_extension = get_extension, .list_append_map = list_append_map
-
-const tn_host tn_plan_host = {MEMBERS(tn_graph_api_table)};
-const tn_host tn_plan_show_host = {MEMBERS(tn_graph_show_table)};
+const tn_host tn_plan_host = {.head = TN_HEAD(tn_host),
+                              .graph = &tn_graph_api_table,
+                              .fail = call_fail,
+                              .log = host_log,
+                              .alloc = host_alloc,
+                              .free = host_free,
+                              .needs_data = needs_data,
+                              .output_resize = output_resize,
+                              .string_set = string_set,
+                              .list_size = list_size,
+                              .list_item = list_item,
+                              .list_append = list_append,
+                              .subgraph_shape = tn_call_subgraph_shape,
+                              .subgraph_infer = tn_call_subgraph_infer,
+                              .subgraph_run = subgraph_run,
+                              .value_release = value_release,
+                              .output_set = output_set,
+                              .fetch = fetch,
+                              .get_extension = get_extension,
+                              .list_append_map = list_append_map};

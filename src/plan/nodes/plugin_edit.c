@@ -31,14 +31,17 @@ tn_status tn_edit_call(tn_edit *e, tn_edit_fn edit, bool unsupported_fails) {
     tn_call_close(&f);
     return s;
   }
-  if (!tn_is_lazy(e->owner)) f.call.host = &tn_plan_show_host;
+  tn_graph *outermost = e->g;
+  while (outermost->parent) outermost = outermost->parent;
   f.call.self = e->owner ? e->owner->self : NULL;
   e->promises = e->g->promises.n;
   e->g->complaint = NULL;
   e->g->lowering = e->node;
   e->g->old_nodes = (int32_t)e->g->nodes.n;
   e->g->old_values = (int32_t)e->g->values.n;
+  outermost->shows = !tn_is_lazy(e->owner);
   const tn_status answer = edit(&f.call, e->g, e->node);
+  outermost->shows = false;
   e->g->lowering = -1;
   if (answer == TN_NEEDS_DATA && f.needed_input != UINT32_MAX) {
     e->needed = (int32_t)f.needed_input;

@@ -15,13 +15,6 @@ static bool is_worth_it(const tn_graph *g, const tn_gnode *n) {
   return out <= MAX_FOLDED_BYTES || out <= 4 * in; /* 4: f32 of quantised weights */
 }
 
-bool tn_has_what_it_reads(const tn_graph *g, const tn_gnode *n) {
-  if (n->def->op.flags & TN_OP_TYPES_ONLY) return true;
-  for (uint32_t k = 0; k < n->node.n_inputs; k++)
-    if (n->node.inputs[k] >= 0 && !tn_graph_val(g, n->node.inputs[k])->constant) return false;
-  return true;
-}
-
 static bool can_fold(const tn_graph *g, const tn_gnode *n) {
   if (!g->rewritten && n->def->op.flags & TN_OP_FOLD_LATE) return false; /* see fold_late.c */
   if (!n->alive || n->def->op.flags & TN_OP_IMPURE || n->n_subgraphs || n->n_epilogue) return false;

@@ -64,6 +64,13 @@ static tn_status lower_first(const tn_planner *p, tn_graph *g, int32_t node, boo
   return tn_check_from(p, g, first, diag);
 }
 
+bool tn_has_what_it_reads(const tn_graph *g, const tn_gnode *n) {
+  if (n->def->op.flags & TN_OP_TYPES_ONLY) return true;
+  for (uint32_t k = 0; k < n->node.n_inputs; k++)
+    if (n->node.inputs[k] >= 0 && !tn_graph_val(g, n->node.inputs[k])->constant) return false;
+  return true;
+}
+
 tn_status tn_infer_and_fold(const tn_planner *p, tn_graph *g, int32_t node, bool *out_done,
                             int32_t *out_value, tn_diag *diag) {
   const tn_gnode *n = tn_graph_node(g, node);

@@ -117,8 +117,10 @@ static tn_status end_trial(const tn_planner *p, tn_graph *g, const trial *t) {
   tn_const_release(known);
   if (known) return TN_OK;
   const tn_status s = tn_const_part(half->constant);
-  if (!s && p->states) tn_packed_keep_constant(p->states, wide, half->type, half->constant);
-  return s;
+  if (s || !p->states) return s;
+  tn_note_feature(p->features, TN_FEATURE_PACKED_WEIGHTS);
+  tn_packed_keep_constant(p->states, wide, half->type, half->constant);
+  return TN_OK;
 }
 
 typedef TN_VEC(trial) trials;

@@ -90,7 +90,10 @@ static tn_status set_const(tn_retyper *r, int32_t value, int32_t to) {
     c = make_const(r, value, &type);
     if (!c) return TN_ERR_MEMORY;
     if (type.dtype != TN_F32 && tn_const_part(c)) return tn_const_release(c), TN_ERR_MEMORY;
-    if (states) tn_packed_keep_constant(states, from, &type, c);
+    if (states) {
+      tn_note_feature(r->p->features, TN_FEATURE_PACKED_WEIGHTS);
+      tn_packed_keep_constant(states, from, &type, c);
+    }
   }
   const tn_status s = tn_graph_set_const(r->g, to, &type, c);
   tn_const_release(c);

@@ -8,11 +8,6 @@
 #include "plan/memory/arrange.h"
 #include "plan/select/select.h"
 
-tn_form tn_select_original(const tn_selection *s, int32_t value) {
-  const tn_tensor *type = tn_graph_val(s->g, value)->type;
-  return (tn_form){.dtype = type->dtype, .layout = type->layout};
-}
-
 /* Transfers are the last step on the way to a device and the first on the way from one, since the
  * CPU has kernels for all other steps. From device to device it goes by way of the CPU. */
 tn_form tn_select_step_before(tn_form home, tn_form to) {

@@ -108,9 +108,13 @@ tn_status tn_select_cost(const tn_selection *s, const tn_gnode *node, const tn_k
                          const tn_kernel_plan *plan, const tn_call *call, double estimate,
                          double *out_ns);
 
-/* convert.c */
 /* The form a value has in the graph as it came from the passes before. */
-tn_form tn_select_original(const tn_selection *s, int32_t value);
+static inline tn_form tn_select_original(const tn_selection *s, int32_t value) {
+  const tn_tensor *type = tn_graph_val(s->g, value)->type;
+  return (tn_form){.dtype = type->dtype, .layout = type->layout};
+}
+
+/* convert.c */
 /* One step from a form to another (dtype or layout, not both). def is NULL if no kernel does it.
  * The answer lives until the next call for the same value. */
 tn_status tn_select_conversion(tn_selection *s, int32_t value, tn_form from, tn_form to,
@@ -144,7 +148,24 @@ tn_status tn_min_cut(const tn_allocator *a, const tn_edge *edges, int64_t n_edge
  * chosen where there is no other way. */
 tn_status tn_select_solve(tn_selection *s);
 
+typedef struct tn_formed { /* value `value` in form `form` is value `is` */
+  int32_t value, is;
+  tn_form form;
+} tn_formed;
+
+typedef struct tn_applier {
+  tn_selection *s;
+  TN_VEC(tn_formed) placed;
+  tn_form *home; /* per value of the graph as it was */
+} tn_applier;
+
+/* place.c: the value that holds `value` in this form; made where it is not there yet. Negative: a
+ * status. */
+int32_t tn_select_place(tn_applier *a, int32_t value, tn_form form);
+
 /* apply.c: puts the conversions in and sets the choice of every node. */
 tn_status tn_select_apply(tn_selection *s);
+/* To take a chunk of another thread's brings its data from core to core, too. */
+void tn_choice_set_chunks(tn_choice *choice);
 
 #endif
