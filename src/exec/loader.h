@@ -1,5 +1,5 @@
-/* Loading a model: what its reader is served from. load.c; siblings.c opens files next to
- * it, read_as.c hands parts of it to other readers. */
+/* Loading a model: what its reader is served from. load.c; siblings.c opens files next to it,
+ * read_as.c hands parts of it to other readers. */
 #ifndef TN_EXEC_LOADER_H
 #define TN_EXEC_LOADER_H
 

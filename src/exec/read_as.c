@@ -12,8 +12,7 @@ static tn_status find_reader(tn_loader *l, const char *name, const tn_format **o
   if (!*out || !(*out)->read) return TN_ERR_NOT_FOUND;
   if (l->depth == MOST_DEPTH)
     return tn_io_host.fail(l, TN_ERR_OVERFLOW,
-                           "parts of other formats are in each other more than "
-                           "%d deep",
+                           "parts of other formats are in each other more than %d deep",
                            MOST_DEPTH);
   const tn_part_owner *owner = tn_registry_format_owner(r, *out);
   if (!tn_holder_use(&l->model->holder, owner)) return TN_OK;

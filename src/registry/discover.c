@@ -144,7 +144,7 @@ static void find_installed(finder *f, tn_diag *diag) {
 
 /* True if the file came into use. */
 static bool try_load(tn_registry *r, found_file *file, const tn_host *host) {
-  const tn_offer offer = {file->origin, host, NULL, 0, tn_plug_vet};
+  const tn_offer offer = {file->origin, host, NULL, 0, tn_plug_vet, tn_plug_note_all};
   tn_diag_clear(file->diag);
   const tn_status status = tn_plug_load(r, file->path, &offer, file->diag);
   file->waits = status == TN_ERR_NOT_FOUND;

@@ -73,7 +73,8 @@ struct tn_plug {
   /* Under the registry's lock `uses`. */
   int64_t n_users; /* holders, and plug-ins that need it */
   bool closing;    /* is being unloaded: takes no more users */
-  /* What is made when it is first asked for: settle.c, and info.sha256, which is "" until then. */
+  /* Held while that is made which is first asked for: settle.c, tn_op_kernels() of its operators,
+   * and info.sha256, which is "" until then. */
   pthread_mutex_t settling;
 };
 
@@ -95,7 +96,6 @@ typedef struct tn_op_row {
  * asked for first; freed when no reader can have it. */
 typedef struct tn_tables {
   tn_arena arena;
-  pthread_mutex_t attaching;
   const tn_opdef *const *ops; /* by domain, name, since */
   tn_op_row *rows;            /* of ops */
   const int32_t *by_address;  /* a hash table of 1 + index into ops; 0 where there is none */

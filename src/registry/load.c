@@ -290,7 +290,8 @@ static tn_status load_named(tn_registry *r, const char *path, const tn_offer *of
 tn_status tn_registry_load(tn_registry *r, const char *path, const tn_host *host,
                            const tn_option *const *options, uint32_t n_options, tn_diag *diag) {
   if (!path || !*path) return tn_fail(diag, TN_ERR_INVALID, "plug-in: no path is given");
-  const tn_offer offer = {TN_ORIGIN_EXPLICIT, host, options, n_options, tn_plug_vet};
+  const tn_offer offer = {TN_ORIGIN_EXPLICIT, host,        options,
+                          n_options,          tn_plug_vet, tn_plug_note_all};
   tn_diag *own = tn_diag_create();
   if (!own) return TN_ERR_MEMORY;
   pthread_mutex_lock(&r->change);

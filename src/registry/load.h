@@ -19,6 +19,8 @@ typedef struct tn_offer {
   uint32_t n_options;
   /* Asks the plug-in for its descriptor, and fills plug of it: tn_plug_vet. */
   tn_status (*vet)(tn_registry *r, tn_plug *plug, tn_plugin_query_fn query, tn_diag *diag);
+  /* Tells what is worth knowing once it has started: tn_plug_note_all. NULL: nothing is. */
+  void (*note)(tn_plug *plug, const tn_tables *known, const tn_diag *diag);
 } tn_offer;
 
 tn_plug *tn_plug_new(tn_registry *r, const char *path, uint32_t origin); /* NULL: no memory */
@@ -39,8 +41,7 @@ tn_status tn_plug_refuse(tn_registry *r, tn_plug *plug, tn_status status, tn_dia
 tn_status tn_plug_vet_in_child(tn_registry *r, tn_plug *plug, tn_diag *diag);
 /* Adds to info.notes: one line; what its kernels mean for those of others; the warnings in diag. */
 void(tn_plug_note)(tn_plug *plug, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void tn_plug_note_overrides(tn_plug *plug, const tn_tables *known);
-void tn_plug_note_warnings(tn_plug *plug, const tn_diag *diag);
+void tn_plug_note_all(tn_plug *plug, const tn_tables *known, const tn_diag *diag);
 /* Takes in the file at path, or lists it as refused; diag as for tn_plug_take. */
 tn_status tn_plug_load(tn_registry *r, const char *path, const tn_offer *offer, tn_diag *diag);
 

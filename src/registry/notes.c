@@ -37,7 +37,7 @@ static void note_kernel(tn_plug *plug, const tn_kernel *mine, const tn_kerneldef
                best->rank, more, then);
 }
 
-void tn_plug_note_overrides(tn_plug *plug, const tn_tables *known) {
+static void note_overrides(tn_plug *plug, const tn_tables *known) {
   for (uint32_t k = 0; k < plug->n_kernels; k++) {
     const tn_kernel_entry *entry = plug->kernels[k];
     int32_t n;
@@ -53,10 +53,15 @@ void tn_plug_note_overrides(tn_plug *plug, const tn_tables *known) {
   }
 }
 
-void tn_plug_note_warnings(tn_plug *plug, const tn_diag *diag) {
+static void note_warnings(tn_plug *plug, const tn_diag *diag) {
   for (int64_t k = 0; k < tn_diag_count(diag); k++) {
     int32_t severity = 0;
     const char *text = tn_diag_message(diag, k, &severity);
     if (severity == TN_DIAG_WARNING) tn_plug_note(plug, "%s", text);
   }
+}
+
+void tn_plug_note_all(tn_plug *plug, const tn_tables *known, const tn_diag *diag) {
+  note_overrides(plug, known);
+  note_warnings(plug, diag);
 }

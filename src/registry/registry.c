@@ -260,8 +260,7 @@ static tn_status try_take(tn_registry *r, tn_plug *plug, tn_plugin_query_fn quer
     tn_tables_free(tables);
     return status;
   }
-  if (!plug->owner.is_builtin) tn_plug_note_overrides(plug, tn_registry_tables(r));
-  tn_plug_note_warnings(plug, diag);
+  if (offer->note) offer->note(plug, tn_registry_tables(r), diag);
   tn_plug_hold_needs(r, plug);
   publish(r, plug, tables, former);
   return TN_OK;

@@ -130,10 +130,10 @@ static void attach_kernels(const tn_tables *t, int32_t op) {
 int32_t tn_op_kernels(const tn_tables *t, int32_t op, const tn_kerneldef *const **out_kernels) {
   tn_op_row *row = &t->rows[op];
   if (!atomic_load_explicit(&row->is_attached, memory_order_acquire)) {
-    pthread_mutex_t *lock = (pthread_mutex_t *)(uintptr_t)&t->attaching;
-    pthread_mutex_lock(lock);
+    tn_plug *plug = tn_plug_of(t->ops[op]->owner);
+    pthread_mutex_lock(&plug->settling);
     if (!row->is_attached) attach_kernels(t, op);
-    pthread_mutex_unlock(lock);
+    pthread_mutex_unlock(&plug->settling);
   }
   *out_kernels = t->attached + row->first_kernel;
   return row->n_kernels;
@@ -154,7 +154,6 @@ static int32_t roots_of(const tn_tables *t, const tn_rewritedef *rewrite, int32_
 static tn_status attach_rewrites(tn_tables *t) {
   tn_op_row *rows = t->rows;
   int32_t n = 0, n_roots;
-  for (int32_t k = 0; k < t->n_ops; k++) rows[k].n_rewrites = 0;
   for (int32_t k = 0; k < t->n_rewrites; k++) {
     tn_op_row *row = rows + roots_of(t, t->rewrites[k], &n_roots);
     for (int32_t i = 0; i < n_roots; i++) row[i].n_rewrites++;
@@ -208,6 +207,11 @@ static void merge(void *items, int32_t n_first, int32_t n, void *room,
   memcpy(items, room, (size_t)n * SIZE);
 }
 
+static void append(void *items, int32_t *n, const void *more, uint32_t n_more) {
+  if (n_more) memcpy((char *)items + (size_t)*n * SIZE, more, (size_t)n_more * SIZE);
+  *n += (int32_t)n_more;
+}
+
 /* The parts of all plug-ins in use; operators and kernels, which are in order in each of them, in
  * order. */
 static tn_status collect(tn_tables *t) {
@@ -234,17 +238,15 @@ static tn_status collect(tn_tables *t) {
     const tn_plug *plug = t->plugs[k];
     if (plug->info.refused) continue;
     const int32_t n_ops = t->n_ops, n_kernels = t->n_kernels;
-    for (uint32_t i = 0; i < plug->n_ops; i++) ops[t->n_ops++] = plug->ops[i];
-    for (uint32_t i = 0; i < plug->n_kernels; i++) kernels[t->n_kernels++] = plug->kernels[i];
+    append(ops, &t->n_ops, plug->ops, plug->n_ops);
+    append(kernels, &t->n_kernels, plug->kernels, plug->n_kernels);
     merge(ops, n_ops, t->n_ops, room, compare_ops);
     merge(kernels, n_kernels, t->n_kernels, room, compare_kernels);
-    for (uint32_t i = 0; i < plug->n_rewrites; i++) rewrites[t->n_rewrites++] = plug->rewrites[i];
-    for (uint32_t i = 0; i < plug->n_formats; i++) formats[t->n_formats++] = plug->formats[i];
-    for (uint32_t i = 0; i < plug->n_drivers; i++) drivers[t->n_drivers++] = plug->drivers[i];
-    for (uint32_t i = 0; i < plug->n_compilers; i++)
-      compilers[t->n_compilers++] = plug->compilers[i];
-    for (uint32_t i = 0; i < plug->n_dispatchers; i++)
-      dispatchers[t->n_dispatchers++] = plug->dispatchers[i];
+    append(rewrites, &t->n_rewrites, plug->rewrites, plug->n_rewrites);
+    append(formats, &t->n_formats, plug->formats, plug->n_formats);
+    append(drivers, &t->n_drivers, plug->drivers, plug->n_drivers);
+    append(compilers, &t->n_compilers, plug->compilers, plug->n_compilers);
+    append(dispatchers, &t->n_dispatchers, plug->dispatchers, plug->n_dispatchers);
   }
   t->ops = (const tn_opdef *const *)ops;
   t->kernels = (const tn_kerneldef *const *)kernels;
@@ -286,10 +288,6 @@ tn_status tn_tables_build(const tn_allocator *a, tn_plug *const *plugs, int64_t 
                           tn_tables **out_tables) {
   tn_tables *t = tn_alloc(a, sizeof *t);
   if (!t) return TN_ERR_MEMORY;
-  if (pthread_mutex_init(&t->attaching, NULL)) {
-    tn_free(a, t, sizeof *t);
-    return TN_ERR_MEMORY;
-  }
   tn_arena_init(&t->arena, a);
   t->plugs = tn_arena_copy(&t->arena, plugs, (uint64_t)n * sizeof *plugs);
   t->n_plugs = (int32_t)n;
@@ -304,7 +302,6 @@ tn_status tn_tables_build(const tn_allocator *a, tn_plug *const *plugs, int64_t 
 void tn_tables_free(tn_tables *t) {
   if (!t) return;
   const tn_allocator *a = t->arena.a;
-  pthread_mutex_destroy(&t->attaching);
   tn_arena_clear(&t->arena);
   tn_free(a, t, sizeof *t);
 }

@@ -2,13 +2,14 @@
  * carry the path, stages.
  *
  * The format, one word per blank:  TPARTS / input NAME N / data NAME FILE / node OP OUT IN [IN]
- * / output NAME */
+ * / output NAME / part FORMAT DEPTH (in it another, and so on down to 0; -1 makes no sense) */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "exec_parts.h"
+#include "tenon/experimental/read_as.h"
 
 /* ---- the format ---- */
 
@@ -30,6 +31,18 @@ static tn_status read_data(const tn_source *s, tn_graph *g, const char *name, co
   return api->value_set_const(g, api->value(g, name), &t, 0);
 }
 
+static tn_status read_part(const tn_source *s, tn_graph *g, const char *format, int depth) {
+  const tn_read_as *other = s->host->get_extension(s->ctx, TN_READ_AS);
+  char text[100] = "TPARTS\n";
+  assert_non_null(other);
+  assert_null(s->host->get_extension(s->ctx, "read_as.v1"));
+  assert_int_equal(other->read(s->ctx, NULL, "part", NULL, 0, g), TN_ERR_INVALID);
+  if (depth < 0) strcat(text, "nonsense\n");
+  if (depth > 0) snprintf(text, sizeof text, "TPARTS\npart %s %d\n", format, depth - 1);
+  return other->read(s->ctx, format, "part", (const uint8_t *)text, strlen(text),
+                     s->host->graph->subgraph_new(g));
+}
+
 static tn_status read_line(const tn_source *s, tn_graph *g, const char *line) {
   const tn_graph_api *api = s->host->graph;
   char w[5][64] = {""};
@@ -41,6 +54,7 @@ static tn_status read_line(const tn_source *s, tn_graph *g, const char *line) {
     tn_status status = api->value_set_type(g, v, &type);
     return status ? status : api->add_input(g, v);
   }
+  if (n == 3 && !strcmp(w[0], "part")) return read_part(s, g, w[1], atoi(w[2]));
   if (n == 3 && !strcmp(w[0], "data")) return read_data(s, g, w[1], w[2]);
   if (n == 2 && !strcmp(w[0], "output")) return api->add_output(g, api->value(g, w[1]));
   if (n < 4 || strcmp(w[0], "node"))
@@ -427,8 +441,35 @@ static void test_no_memory_for_a_file(void **state) {
   tn_runtime_destroy(runtime);
 }
 
+/* A part that another reader reads: which there may not be, which may fail, and not without end. */
+static void test_parts_in_other_formats(void **state) {
+  static const struct {
+    const char *part, *says; /* NULL: it is read */
+    tn_status status;
+  } cases[] = {
+      {"lines 7", NULL, TN_OK},
+      {"lines 8", "parts of other formats are in each other more than 8 deep", TN_ERR_OVERFLOW},
+      {"lines -1", "line 'nonsense' makes no sense", TN_ERR_INVALID},
+      {"none 0", "format lines:", TN_ERR_NOT_FOUND}};
+  place p;
+  (void)state;
+  place_open(&p);
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    char text[100];
+    snprintf(text, sizeof text, "TPARTS\ninput x 3\npart %s\noutput x\n", cases[k].part);
+    put_text(&p, "m.lines", text);
+    tn_model *model = NULL;
+    tn_diag_clear(p.b.diag);
+    assert_int_equal(tn_model_load(p.b.runtime, p.path, NULL, p.b.diag, &model), cases[k].status);
+    if (cases[k].says) assert_non_null(strstr(tn_diag_text(p.b.diag), cases[k].says));
+    tn_model_destroy(model);
+  }
+  place_close(&p, (const char *[]){"m.lines", NULL});
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_parts_in_other_formats),
       cmocka_unit_test(test_no_memory_for_a_file),
       cmocka_unit_test(test_load_with_external_data),
       cmocka_unit_test(test_refusals_name_the_file),
