@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tenon
-from conftest import BUILD, DATA
+from conftest import BUILD, DATA, chain
 
 
 def test_equals_the_command(net, image, tmp_path):
@@ -132,6 +132,23 @@ def test_session(net, image):
     session.set_output("y", np.empty((2, 4), np.float32))
     with pytest.raises(ValueError, match=r"output 'y' is f32\[2,5\], which does not fit"):
         session.run()
+
+
+@pytest.mark.parametrize("ops", [(b"Tanh",), (b"Transpose",), (b"Softmax", b"Transpose")])
+def test_output_that_lies_over_its_input(ops):
+    """What is read after it would be written is written afterwards."""
+    model = tenon.load(chain(*ops))
+    x = np.random.default_rng(3).standard_normal((16, 16), dtype=np.float32)
+    want = model(x)
+    for at in (0, 1, 17, 100, 255, 256, 300):
+        memory = np.zeros(600, np.float32)
+        source, y = memory[100:356].reshape(16, 16), memory[at : at + 256].reshape(16, 16)
+        source[:] = x
+        session = model.session()
+        session.set_input("x", source)
+        session.set_output("y", y)
+        session.run()
+        assert np.array_equal(y, want), at
 
 
 def test_one_runtime_for_all():

@@ -43,25 +43,33 @@ static void bind_inputs(tn_frame *f, const tn_tensor *const *inputs) {
   }
 }
 
-static bool overlap(const tn_tensor *a, const tn_tensor *b) {
-  uintptr_t begin_a = (uintptr_t)a->data, begin_b = (uintptr_t)b->data;
-  if (!begin_a || !begin_b) return false;
-  return begin_a < begin_b + (uintptr_t)tn_max_i64(tn_storage_bytes(b), 0) &&
-         begin_b < begin_a + (uintptr_t)tn_max_i64(tn_storage_bytes(a), 0);
+static tn_extent extent_of(const tn_tensor *t) {
+  const uintptr_t begin = t ? (uintptr_t)t->data : 0;
+  const uintptr_t bytes = begin ? (uintptr_t)tn_max_i64(tn_storage_bytes(t), 0) : 0;
+  return (tn_extent){begin, begin + bytes};
+}
+
+static bool overlap(tn_extent a, tn_extent b) { return a.begin < b.end && b.begin < a.end; }
+
+/* Once per run: each output that lies in the caller's memory is compared with all others. */
+static void note_extents(const tn_frame *f, const tn_tensor *const *inputs,
+                         const tn_tensor *const *bound) {
+  const tn_plan *plan = f->now->plan;
+  tn_extent *extents = f->now->extents;
+  for (int32_t k = 0; k < plan->n_inputs; k++) extents[k] = extent_of(inputs[k]);
+  for (int32_t k = 0; k < plan->n_outputs; k++) extents[plan->n_inputs + k] = extent_of(bound[k]);
 }
 
 /* Steps may write an output before the last reader of an input is done, so shared memory is
  * written afterwards; unless it is just that of the input that the output may lie on. */
-static bool is_apart(const tn_frame *f, int32_t k, const tn_tensor *const *inputs,
-                     const tn_tensor *const *bound) {
-  const tn_plan *plan = f->now->plan;
-  for (int32_t i = 0; i < plan->n_inputs; i++) {
-    const bool is_under = i == f->now->bindings[k].over && bound[k]->data == inputs[i]->data &&
-                          tn_storage_bytes(bound[k]) == tn_storage_bytes(inputs[i]);
-    if (!is_under && overlap(bound[k], inputs[i])) return false;
+static bool is_apart(const tn_frame *f, int32_t k) {
+  const int32_t n_inputs = f->now->plan->n_inputs, n = n_inputs + f->now->plan->n_outputs;
+  const tn_extent *extents = f->now->extents, own = extents[n_inputs + k];
+  const int32_t over = f->now->bindings[k].over;
+  for (int32_t i = 0; i < n; i++) {
+    if (i == n_inputs + k || !overlap(own, extents[i])) continue;
+    if (i != over || own.begin != extents[i].begin || own.end != extents[i].end) return false;
   }
-  for (int32_t i = 0; i < plan->n_outputs; i++)
-    if (i != k && bound[i] && overlap(bound[k], bound[i])) return false;
   return true;
 }
 
@@ -88,15 +96,14 @@ static tn_status check_bound(const tn_frame *f, int32_t k, const tn_tensor *valu
                  tn_tensor_text(value, have, sizeof have), tn_tensor_text(bound, got, sizeof got));
 }
 
-static tn_status bind_output(tn_frame *f, int32_t k, const tn_tensor *const *inputs,
-                             const tn_tensor *const *bound) {
+static tn_status bind_output(tn_frame *f, int32_t k, const tn_tensor *const *bound) {
   const tn_setup *s = f->now;
   tn_output_binding *binding = &s->bindings[k];
   if (!binding->allowed) return TN_OK;
   int32_t slot = s->plan->outputs[k];
   bool bind = bound && bound[k] && !(f->has_placed && tn_frame_is_placed(f, bound[k]));
   if (bind && check_bound(f, k, &s->values[slot], bound[k])) return TN_ERR_SHAPE;
-  bind = bind && is_apart(f, k, inputs, bound);
+  bind = bind && is_apart(f, k);
   if (bind)
     tn_frame_point(f, slot, bound[k]->data);
   else if (binding->bound)
@@ -105,14 +112,21 @@ static tn_status bind_output(tn_frame *f, int32_t k, const tn_tensor *const *inp
   return TN_OK;
 }
 
+static bool any_of(const tn_tensor *const *bound, int32_t n) {
+  for (int32_t k = 0; bound && k < n; k++)
+    if (bound[k]) return true;
+  return false;
+}
+
 tn_status tn_frame_bind(tn_frame *f, const tn_tensor *const *inputs,
                         const tn_tensor *const *bound) {
   const tn_plan *plan = f->now->plan;
   for (int32_t k = 0; k < plan->n_inputs; k++)
     if (check_input(f, k, inputs[k])) return TN_ERR_INVALID;
   bind_inputs(f, inputs);
+  if (any_of(bound, plan->n_outputs)) note_extents(f, inputs, bound);
   for (int32_t k = 0; k < plan->n_outputs; k++)
-    if (bind_output(f, k, inputs, bound)) return TN_ERR_SHAPE;
+    if (bind_output(f, k, bound)) return TN_ERR_SHAPE;
   return TN_OK;
 }
 
@@ -136,8 +150,9 @@ static bool is_borrowed(const tn_frame *f, int32_t k) {
 static bool is_copied(const tn_frame *f, int32_t k, const tn_tensor *const *bound) {
   if (!is_borrowed(f, k)) return false;
   if (!bound || !bound[k]) return true;
+  const tn_extent borrowed = extent_of(result(f, k));
   for (int32_t i = 0; i < f->now->plan->n_outputs; i++)
-    if (i != k && bound[i] && overlap(bound[i], result(f, k))) return true;
+    if (i != k && overlap(extent_of(bound[i]), borrowed)) return true;
   return false;
 }
 

@@ -222,7 +222,8 @@ static tn_status build_output_room(tn_frame *f, int32_t n) {
 static tn_status build_outputs(tn_frame *f, tn_setup *s) {
   int32_t n = s->plan->n_outputs;
   s->bindings = make(s, n, sizeof *s->bindings);
-  if (!s->bindings) return TN_ERR_MEMORY;
+  s->extents = make(s, (int64_t)s->plan->n_inputs + n, sizeof *s->extents);
+  if (!s->bindings || !s->extents) return TN_ERR_MEMORY;
   const uint64_t uses_bytes = (uint64_t)s->plan->n_slots * sizeof(tn_use);
   tn_use *uses = tn_alloc(f->a, uses_bytes);
   if (!uses) return TN_ERR_MEMORY;

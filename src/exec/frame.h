@@ -49,6 +49,10 @@ typedef struct tn_output_binding {
   int32_t over;
 } tn_output_binding;
 
+typedef struct tn_extent { /* of memory, [begin, end) as numbers; empty: begin == end */
+  uintptr_t begin, end;
+} tn_extent;
+
 /* What a frame has made for one plan. */
 typedef struct tn_setup {
   tn_plan *plan;   /* counted, if the frame has a callable */
@@ -62,6 +66,7 @@ typedef struct tn_setup {
   int32_t n_patched;
   tn_task *tasks;
   tn_output_binding *bindings;     /* per output */
+  tn_extent *extents;              /* of a run: inputs, then outputs in the caller's memory */
   struct tn_device_setup *devices; /* NULL: all of the plan runs on the CPU */
   struct tn_under_way {            /* islands that were started; NULL: none ever is */
     int32_t step;
