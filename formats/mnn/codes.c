@@ -7,6 +7,8 @@
  * codes, which are numbers here by a step of 1. */
 #include "nodes.h"
 
+#include <math.h>
+
 /* ---- steps ---- */
 
 tn_status mnn_read_steps(mnn_reader *r, const tn_flat_vector *described) {
@@ -79,7 +81,12 @@ static bool is_one_of(const char *name, const char *const *names) {
   return *names != NULL;
 }
 
-static const char *const joins[] = {"Concat", "Pack", NULL};
+static const char *const
+    joins[] = {"Concat", "Pack", NULL},
+    *const moves[] = {
+        "ConvertTensor", "DepthToSpace", "ExpandDims", "Flatten",      "GatherV2", "Identity",
+        "Permute",       "Reshape",      "Slice",      "SpaceToDepth", "Squeeze",  "SliceTf",
+        "StridedSlice",  "Transpose",    "Unpack",     "Unsqueeze",    NULL};
 
 static mnn_how of_convolution(const mnn_reader *r) {
   const tn_flat_table quant = tn_flat_sub(&r->param, CONV_QUANT, &mnn_param_type);
@@ -90,28 +97,39 @@ static mnn_how of_convolution(const mnn_reader *r) {
 static mnn_how of_function(const mnn_reader *r) {
   enum { ABS = 0, NEG = 1, SIGN = 22, TABLE = 2 };
   const int64_t f = mnn_param_int(r, 0, 0);
-  return f == ABS || f == NEG || f == SIGN || tn_flat_has(&r->param, TABLE) ? MNN_ROUNDED
-                                                                            : MNN_IN_NUMBERS;
+  if (tn_flat_has(&r->param, TABLE) || f == SIGN) return MNN_ROUNDED;
+  return f == ABS || f == NEG ? MNN_CUT : MNN_IN_NUMBERS;
 }
 
 static mnn_how how_alone(const mnn_reader *r) {
-  static const char *const
-      windows[] = {"Convolution", "ConvolutionDepthwise", "ConvInt8", "DepthwiseConvInt8", NULL},
-      *const rounded[] = {"BinaryOp", "Interp", "LayerNorm", "PReLU", "Scale", "Softmax", NULL},
-      *const moves[] = {
-          "ConvertTensor", "DepthToSpace", "ExpandDims", "Flatten",      "GatherV2", "Identity",
-          "Permute",       "Reshape",      "Slice",      "SpaceToDepth", "Squeeze",  "SliceTf",
-          "StridedSlice",  "Transpose",    "Unpack",     "Unsqueeze",    NULL};
+  static const char *const windows[] = {"Convolution", "ConvolutionDepthwise", "ConvInt8",
+                                        "DepthwiseConvInt8", NULL},
+                           *const rounded[] = {"BinaryOp", "Interp",  "LayerNorm", "PReLU",
+                                               "Scale",    "Softmax", NULL};
   const char *name = r->row->name;
   if (is_one_of(name, windows)) return of_convolution(r);
   if (is_one_of(name, rounded)) return MNN_ROUNDED;
   if (!strcmp(name, "UnaryOp")) return of_function(r);
   if (!strcmp(name, "Pooling")) return mnn_param_byte(r, POOL_TYPE, 0) ? MNN_MEAN : MNN_MOVED;
-  if (!strcmp(name, "ReLU") && tn_flat_float(&r->param, 0, 0) == 0) return MNN_MOVED;
   return is_one_of(name, moves) || is_one_of(name, joins) ? MNN_MOVED : MNN_IN_NUMBERS;
 }
 
+/* What moves codes has the steps of its input where the file says none. Only then does MNN compute
+ * a ReLU in codes. */
+static bool inherit_steps(const mnn_reader *r) {
+  const mnn_steps *in = steps_of(r, &r->in, 0);
+  const bool is_relu = !strcmp(r->row->name, "ReLU") && tn_flat_float(&r->param, 0, 0) == 0;
+  if (!in || steps_of(r, &r->out, 0) || !(is_relu || is_one_of(r->row->name, moves))) return false;
+  for (uint64_t k = 0; k < r->out.n; k++) {
+    const int64_t index = tn_flat_int_at(&r->out, k);
+    const bool is_there = index >= 0 && (uint64_t)index < r->names.n;
+    if (is_there && r->values[index].steps.step == 0) r->values[index].steps = *in;
+  }
+  return true;
+}
+
 mnn_how mnn_how_computed(const mnn_reader *r) {
+  if (inherit_steps(r)) return MNN_MOVED;
   const mnn_steps *out = steps_of(r, &r->out, 0);
   const mnn_how how = out && r->in.n ? how_alone(r) : MNN_IN_NUMBERS;
   /* what else moves read are axes and sizes */
@@ -119,7 +137,7 @@ mnn_how mnn_how_computed(const mnn_reader *r) {
   for (uint64_t k = 0; how != MNN_IN_NUMBERS && k < n; k++) {
     const mnn_steps *in = steps_of(r, &r->in, k);
     if (!in) return MNN_IN_NUMBERS;
-    if (how != MNN_ROUNDED && (in->step != out->step || in->zero != out->zero))
+    if ((how == MNN_MOVED || how == MNN_MEAN) && (in->step != out->step || in->zero != out->zero))
       return MNN_IN_NUMBERS;
   }
   return how;
@@ -134,18 +152,67 @@ static int32_t cut_down(mnn_reader *r, int32_t mean, const mnn_steps *s) {
   return mnn_emit_2(r, "Sub", mean, mnn_number(r, TN_F32, less));
 }
 
+/* MNN's products with one by the step, in f32, without their fractions. Those of Abs have 128 more
+ * before they lose them (on x86-64), so that what is a hair below a whole code becomes it. */
+static int32_t cut_to_zero(mnn_reader *r, int32_t y, const mnn_steps *s) {
+  const int32_t more = mnn_number(r, TN_F32, mnn_param_int(r, 0, 0) ? 0 : 128);
+  int32_t code = mnn_emit_2(r, "Mul", y, mnn_number(r, TN_F32, 1.0f / s->step));
+  code = mnn_cast(r, mnn_emit_2(r, "Add", code, more), TN_I32);
+  code = mnn_emit_2(r, "Sub", mnn_cast(r, code, TN_F32), more);
+  return mnn_emit_2(r, "Mul", code, mnn_number(r, TN_F32, s->step));
+}
+
 /* Of a convolution: codes know no 6, only what is less than 0. */
 static bool has_relu(const mnn_reader *r) {
   const tn_flat_table c = tn_flat_sub(&r->param, CONV_COMMON, &mnn_param_type);
   return tn_flat_int(&c, COMMON_RELU, 1, 0) || tn_flat_int(&c, COMMON_RELU6, 1, 0);
 }
 
+void mnn_cut_bias(const mnn_reader *r, const float *scales, float *bias, uint64_t n) {
+  const mnn_steps *in = steps_of(r, &r->in, 0), *out = steps_of(r, &r->out, 0);
+  for (uint64_t k = 0; k < n && in && out; k++) {
+    const float scale = fabsf(scales[k]) < 1e-6f ? 1e-6f : scales[k], whole = in->step * scale;
+    /* the zero of the output is a whole sum, too */
+    const float zero = truncf(out->zero / (scale * (in->step / out->step)));
+    bias[k] = (truncf(bias[k] / whole) + zero) * whole - out->zero * out->step;
+  }
+}
+
 int32_t mnn_in_steps(mnn_reader *r, int32_t y) {
   const mnn_steps *s = steps_of(r, &r->out, 0);
   if (!s || r->how == MNN_IN_NUMBERS || r->how == MNN_MOVED) return y;
   if (r->how == MNN_MEAN) y = cut_down(r, y, s);
+  if (r->how == MNN_CUT) y = cut_to_zero(r, y, s);
   const bool relu = strstr(r->row->name, "Conv") == r->row->name && has_relu(r);
   return numbers(r, quantised(r, y, s, relu), s);
+}
+
+/* ---- sums and products that spread one input ---- */
+
+bool mnn_may_spread(const mnn_reader *r) {
+  enum { ACTIVATION = 2 };
+  return !strcmp(r->row->name, "BinaryOp") && r->how == MNN_ROUNDED && r->in.n == 2 &&
+         mnn_layout(r, 0) != MNN_BLOCKS && mnn_layout(r, 0) == mnn_layout(r, 1) &&
+         !mnn_param_int(r, ACTIVATION, 0);
+}
+
+static int32_t either(mnn_reader *r, int32_t codes, int32_t exact, const int32_t *inputs) {
+  const int32_t in[] = {codes, exact, inputs[0], inputs[1]};
+  return mnn_emit_in(r, "mnn", "Either", in, 4, NULL, 0);
+}
+
+void mnn_spread(mnn_reader *r, mnn_make_fn *make) {
+  int32_t inputs[2];
+  const int32_t codes = mnn_in_steps(r, make(r));
+  r->how = MNN_IN_NUMBERS;
+  for (uint64_t k = 0; k < 2; k++) inputs[k] = mnn_in(r, k);
+  const int32_t exact = make(r);
+  if (mnn_status(r)) return;
+  mnn_value *out = &r->values[tn_flat_int_at(&r->out, 0)];
+  const int32_t rounded = numbers(r, quantised(r, exact, &out->steps, false), &out->steps);
+  mnn_set(r, 0, either(r, codes, exact, inputs));
+  out->rounded = either(r, codes, rounded, inputs);
+  out->is_rounded = true;
 }
 
 /* ---- operators of their own ---- */

@@ -25,6 +25,14 @@ tn_status mnn_by_channel(const tn_call *call, tn_graph *graph, int32_t node) {
   return tn_low_done(&c, tn_low_reshape(&c, tn_low_in(&c, 0), rank, shape));
 }
 
+tn_status mnn_either(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering c = tn_low_open(call, graph, node);
+  const int64_t n = tn_elements(tn_low_type(&c, 0)), x = tn_elements(tn_low_type(&c, 2)),
+                y = tn_elements(tn_low_type(&c, 3));
+  const bool spreads = x != 1 && y != 1 && (x != n) != (y != n);
+  return tn_low_done(&c, tn_low_in(&c, spreads ? 1 : 0));
+}
+
 /* Sizes in the file, or times what x has. */
 static int32_t stored_sizes(const tn_lowering *c, const tn_tensor *x) {
   static const char *const names[] = {"depth", "height", "width"}, *const scales[] = {

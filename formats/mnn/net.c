@@ -70,10 +70,26 @@ int32_t mnn_out(mnn_reader *r, uint64_t k) {
   return id < 0 ? TN_NO_ID : id;
 }
 
+int64_t mnn_layout(const mnn_reader *r, uint64_t k) {
+  const int64_t index = k < r->in.n ? tn_flat_int_at(&r->in, k) : -1;
+  return index >= 0 && (uint64_t)index < r->names.n ? r->values[index].layout : MNN_NCHW;
+}
+
+/* Outputs have the layout of input 0, but for what says its own. */
+static int64_t made_layout(const mnn_reader *r) {
+  enum { INPUT_LAYOUT = 2, TO = 1 };
+  const char *name = r->row->name;
+  if (r->param.type == &mnn_blob_type) return tn_flat_int(&r->param, BLOB_FORMAT, 1, MNN_NCHW);
+  if (!strcmp(name, "Input")) return tn_flat_int(&r->param, INPUT_LAYOUT, 1, MNN_BLOCKS);
+  return !strcmp(name, "ConvertTensor") ? tn_flat_int(&r->param, TO, 1, MNN_NCHW)
+                                        : mnn_layout(r, 0);
+}
+
 void mnn_set(mnn_reader *r, uint64_t k, int32_t id) {
   mnn_value *v = value_at(r, &r->out, k);
   if (!v) return;
   v->id = id;
+  v->layout = made_layout(r);
   v->blob = (tn_flat_table){0};
   v->is_rounded = r->how != MNN_IN_NUMBERS;
   v->rounded = id;

@@ -104,10 +104,15 @@ static mnn_make_fn *find(const char *name) {
 }
 
 tn_status mnn_node(mnn_reader *r) {
+  mnn_make_fn *make = find(r->row->name);
   r->how = mnn_how_computed(r);
-  const int32_t made = find(r->row->name)(r),
-                id = made == TN_NO_ID || r->status ? TN_NO_ID : mnn_in_steps(r, made);
-  if (id != TN_NO_ID && !r->status) mnn_set(r, 0, id);
+  if (!mnn_may_spread(r)) {
+    const int32_t made = make(r),
+                  id = made == TN_NO_ID || r->status ? TN_NO_ID : mnn_in_steps(r, made);
+    if (id != TN_NO_ID && !r->status) mnn_set(r, 0, id);
+  } else {
+    mnn_spread(r, make);
+  }
   r->how = MNN_IN_NUMBERS;
   return mnn_status(r);
 }

@@ -48,6 +48,12 @@ int32_t mnn_floats(mnn_reader *r, const tn_flat_vector *v, int32_t rank, const i
 
 /* y, which the operator has made, in the steps of its output; in numbers: y itself. */
 int32_t mnn_in_steps(mnn_reader *r, int32_t y);
+/* Does an operator of two inputs spread one of them? If it is not in blocks of channels, then MNN
+ * computes it in numbers if so, else in codes, which shapes tell: `make` is called for both. */
+bool mnn_may_spread(const mnn_reader *r);
+void mnn_spread(mnn_reader *r, mnn_make_fn *make);
+/* The bias of a depthwise convolution, which MNN cuts down to whole sums of codes. */
+void mnn_cut_bias(const mnn_reader *r, const float *scales, float *bias, uint64_t n);
 /* Is it a convolution of codes by codes? Then the steps of its input and output. */
 bool mnn_own_codes(const mnn_reader *r, mnn_steps *in, mnn_steps *out);
 int32_t mnn_from_codes(mnn_reader *r, int32_t codes, const mnn_steps *s);

@@ -16,15 +16,19 @@ typedef struct mnn_steps {
   float step, zero, least, most; /* step 0: there are none */
 } mnn_steps;
 
-/* How an operator is computed: in numbers as they are, between values rounded to their steps, as
- * what makes no new codes, as a mean of codes. */
-typedef enum mnn_how { MNN_IN_NUMBERS, MNN_ROUNDED, MNN_MOVED, MNN_MEAN } mnn_how;
+/* Orders of dims that MNN knows; MNN_BLOCKS: channels in fours. */
+enum { MNN_NCHW, MNN_NHWC, MNN_BLOCKS };
+
+/* How an operator is computed: in numbers as they are, between values rounded to their steps, the
+ * same but with codes cut down to whole ones, as what makes no new codes, as a mean of codes. */
+typedef enum mnn_how { MNN_IN_NUMBERS, MNN_ROUNDED, MNN_CUT, MNN_MOVED, MNN_MEAN } mnn_how;
 
 typedef struct mnn_value {
   int32_t id;      /* of the graph; TN_NO_ID: nothing has made it */
   int32_t rounded; /* the same, rounded to its steps; is_rounded: it is there */
   bool is_rounded;
   mnn_steps steps;
+  int64_t layout;
   tn_flat_table blob; /* of a constant */
   bool is_read;       /* by an operator; known where outputs are looked for */
 } mnn_value;
@@ -82,6 +86,8 @@ int32_t mnn_out(mnn_reader *r, uint64_t k);
 void mnn_set(mnn_reader *r, uint64_t k, int32_t id);
 /* Elements of input k, a constant of integers; false: it is none. */
 bool mnn_ints(mnn_reader *r, uint64_t k, tn_flat_vector *out);
+/* The order of dims that MNN has input k in. */
+int64_t mnn_layout(const mnn_reader *r, uint64_t k);
 
 /* ---- node.c ---- */
 

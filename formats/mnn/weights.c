@@ -358,6 +358,21 @@ int32_t mnn_weights(mnn_reader *r, const int64_t *shape) {
   return constant(r, TN_F32, 4, shape, bytes);
 }
 
+/* Of a depthwise convolution that is computed in codes. */
+static int32_t cut_bias(mnn_reader *r, const tn_flat_vector *beside, mnn_span bytes, int64_t n) {
+  compressed c = {.quant = tn_flat_sub(&r->param, CONV_QUANT, &mnn_param_type)};
+  if (!find_parts(r, beside, &c)) return TN_NO_ID;
+  const uint64_t groups = c.n_scales / (c.pairs ? 2 : 1);
+  float *room = room_for(r, ((uint64_t)n + 2 * groups) * sizeof *room);
+  if (!room) return TN_NO_ID;
+  if (groups != (uint64_t)n || bytes.size != (uint64_t)n * sizeof *room)
+    return mnn_invalid(r, "it has not one bias and scale for each channel");
+  memcpy(room, bytes.data, bytes.size);
+  read_scales(&c, room + n, room + 2 * n);
+  mnn_cut_bias(r, room + n, room, (uint64_t)n);
+  return constant(r, TN_F32, 1, &n, (mnn_span){(const uint8_t *)room, bytes.size});
+}
+
 int32_t mnn_bias(mnn_reader *r, int64_t n) {
   mnn_steps from, to;
   const tn_flat_table own = tn_flat_sub(&r->param, CONV_SYMMETRIC, &mnn_param_type);
@@ -367,5 +382,8 @@ int32_t mnn_bias(mnn_reader *r, int64_t n) {
   const bool has_codes = tn_flat_has(&r->param, CONV_QUANT);
   mnn_span bytes = mnn_span_of(&b);
   if (!b.n && beside.n) mnn_beside(r, &beside, has_codes ? 2 : 1, &bytes);
-  return r->status || !bytes.size ? TN_NO_ID : constant(r, TN_F32, 1, &n, bytes);
+  if (r->status || !bytes.size) return TN_NO_ID;
+  if (r->how == MNN_ROUNDED && !strcmp(r->row->name, "ConvolutionDepthwise"))
+    return cut_bias(r, &beside, bytes, n);
+  return constant(r, TN_F32, 1, &n, bytes);
 }

@@ -255,6 +255,27 @@ def quantisable():
     return model(nodes, weights, [1, 3, 8, 8], ["y"], 14)
 
 
+def spread():
+    """What MNN's quantiser gives steps and MNN computes otherwise than other networks: sums and
+    products that spread a constant, a bias by depth, functions cut down, values without steps."""
+    nodes = [
+        node("Mul", "x scales", "scaled"),
+        node("Add", "scaled shifts", "shifted"),
+        node("Relu", "shifted", "r"),
+        node("Conv", "r w0 b0", "c", pads=[1, 1, 1, 1]),
+        node("Concat", "r c", "both", axis=1),
+        node("Conv", "both w1 b1", "deep", group=6, pads=[1, 1, 1, 1]),
+        node("Abs", "deep", "size"),
+        node("Neg", "size", "less"),
+        node("Conv", "less w2", "y"),
+    ]
+    weights = [weight("scales", 1, 3, 1, 1), weight("shifts", 1, 3, 1, 1)]
+    weights += [weight("w0", 3, 3, 3, 3)]
+    weights += [weight("b0", 3), weight("w1", 6, 1, 3, 3), weight("b1", 6)]
+    weights += [weight("w2", 4, 6, 1, 1)]
+    return model(nodes, weights, [1, 3, 8, 8], ["y"], 14)
+
+
 def quantise(path, method="KL"):
     """By what four random inputs give; weights of 7 bits, whose products MNN does not cut off."""
     with tempfile.TemporaryDirectory() as work:
@@ -443,6 +464,7 @@ def main():
     write(folder, "control", control(), run_by=run_module)
     write(folder, "steps", quantisable(), then=quantise)
     write(folder, "zeros", net(), then=lambda path: quantise(path, "EMA"))
+    write(folder, "spread", spread(), then=quantise)
     write_own(folder, "codes", own_codes())
     write_own(folder, "codes_sum", own_sum(), run_sum)
 
