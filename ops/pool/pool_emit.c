@@ -63,6 +63,61 @@ static void max_byte_emit(const tn_emit *e) {
   e->line(e, "%s(&window_%u, %s, %s);", name, e->step, e->input(e, 0), e->output(e, 0));
 }
 
+/* The C type of elements, and the least there is. */
+static const struct element {
+  uint32_t dtype;
+  const char *type, *least;
+} elements[] = {{TN_F32, "float", "-INFINITY"},
+                {TN_F64, "double", "-(double)INFINITY"},
+                {TN_I8, "int8_t", "INT8_MIN"},
+                {TN_U8, "uint8_t", "0"}};
+
+static void indices_emit(const tn_emit *e) {
+  const bool by_column = ((const tn_max_pool_attrs *)e->call->attrs)->storage_order != 0;
+  const struct element *x = elements;
+  pool_shape p;
+  char name[48];
+  if (max_pool_shape(e->call, &p)) return;
+  while (x->dtype != e->call->inputs[0]->dtype) x++;
+  window_emit(e, &p);
+  snprintf(name, sizeof name, "max_pool_indices_%s", tn_dtype(x->dtype)->name);
+  e->function(e, name,
+              "/* The largest element of each window and its index in x, where rows are counted\n"
+              " * along the other dim if by_column is set; -1 where a window has no element. */\n"
+              "static void %s(const struct window *w, int32_t by_column, const %s *x, %s *y,\n"
+              "               int64_t *index) {\n"
+              "  for (int32_t plane = 0; plane < w->planes; plane++) {\n"
+              "    const int32_t first = plane * w->in_h * w->in_w;\n"
+              "    for (int32_t o = 0; o < w->out_h * w->out_w; o++) {\n"
+              "      const int32_t top = o / w->out_w * w->stride_h - w->top;\n"
+              "      const int32_t left = o %% w->out_w * w->stride_w - w->left;\n"
+              "      int32_t h, h_end, v_first, v_end, place = -1;\n"
+              "      %s most = %s;\n"
+              "      window_taps(top, w->kernel_h, w->dilation_h, w->in_h, &h, &h_end);\n"
+              "      window_taps(left, w->kernel_w, w->dilation_w, w->in_w, &v_first, &v_end);\n"
+              "      for (; h < h_end; h++) {\n"
+              "        const int32_t row = (top + h * w->dilation_h) * w->in_w + left;\n"
+              "        for (int32_t v = v_first; v < v_end; v++) {\n"
+              "          const int32_t at = row + v * w->dilation_w;\n"
+              "          place = place < 0 || x[first + at] > most ? at : place;\n"
+              "          most = x[first + at] > most ? x[first + at] : most;\n"
+              "        }\n"
+              "      }\n"
+              "      *y = most;\n"
+              "      y++;\n"
+              "      if (by_column != 0 && place >= 0) {\n"
+              "        place = place %% w->in_w * w->in_h + place / w->in_w;\n"
+              "      }\n"
+              "      *index = place < 0 ? -1 : first + place;\n"
+              "      index++;\n"
+              "    }\n"
+              "  }\n"
+              "}\n",
+              name, x->type, x->type, x->type, x->least);
+  e->line(e, "%s(&window_%u, %d, %s, %s, %s);", name, e->step, by_column, e->input(e, 0),
+          e->output(e, 0), e->output(e, 1));
+}
+
 static void average_emit(const tn_emit *e) {
   pool_shape p;
   if (average_pool_shape(e->call, &p)) return;
@@ -152,6 +207,17 @@ static const tn_emitter global_average_emitter = {.head = TN_HEAD(tn_emitter),
                                                   .emit = global_average_emit};
 static const tn_emitter global_max_emitter = {
     .head = TN_HEAD(tn_emitter), .kernel = "global_max_pool_f32_c", .emit = global_max_emit};
+#define INDICES(type)                                                                           \
+  static const tn_emitter indices_##type##_emitter = {.head = TN_HEAD(tn_emitter),              \
+                                                      .kernel = "max_pool_indices_" #type "_c", \
+                                                      .refuse = refuse,                         \
+                                                      .emit = indices_emit};
+INDICES(f32)
+INDICES(f64)
+INDICES(i8)
+INDICES(u8)
+
 const tn_emitter *const pool_emitters[] = {
-    &max_emitter,           &max_i8_emitter,         &max_u8_emitter,     &average_emitter,
+    &max_emitter,           &max_i8_emitter,         &max_u8_emitter,     &indices_f32_emitter,
+    &indices_f64_emitter,   &indices_i8_emitter,     &indices_u8_emitter, &average_emitter,
     &quant_average_emitter, &global_average_emitter, &global_max_emitter, NULL};

@@ -528,3 +528,49 @@ model("places", [
      "down": np.array([[0, -1, 2, 3, 1], [0, 2, 1, -4, 3]], np.int32),
      "tuples": np.array([[1], [-1], [1]], np.int64),
      "places": np.array([[[0, 4], [3, -5]], [[-2, 1], [1, 2]]], np.int64)}, opset=18)
+
+# Which elements are the largest, and where: of each type of a loop, first and last of equal ones,
+# NaN among them, along each dim, values or places alone; pools that say so; integers that are
+# added, multiplied and compared.
+ordered, results = [], []
+
+
+def takes(op, inputs, output, shape, dtype=T.INT64, **attributes):
+    ordered.append(node(op, inputs, output, **attributes))
+    results.append(value([n for n in output.split() if n != "-"][-1], shape, dtype))
+
+
+ordered += [node("Round", "x", "r"), node("Abs", "r", "b"), node("Mul", "r some", "n")]
+takes("ArgMax", "n", "a0", [3, 1, 8], axis=1)
+takes("ArgMin", "n", "a1", [3, 6], axis=-1, keepdims=0, select_last_index=1)
+takes("ArgMax", "r", "a2", [1, 6, 8], axis=0, select_last_index=1)
+takes("TopK", "n k5", "- p0", [3, 6, 5])
+takes("TopK", "n k5", "- p1", [3, 5, 8], axis=1, largest=0)
+takes("TopK", "r k5", "v2 p2", [3, 5, 8], axis=1)
+results.append(value("v2", [3, 5, 8]))
+takes("TopK", "r k1", "v3 -", [1, 6, 8], T.FLOAT, axis=0)
+for name, kind in {"i8": T.INT8, "u8": T.UINT8, "i32": T.INT32, "i64": T.INT64}.items():
+    ordered.append(node("Cast", "b" if name == "u8" else "r", "x_" + name, to=kind))
+    takes("ReduceMax", "x_" + name, name + "_max", [3, 1, 1], kind, axes=[1, 2])
+    takes("ReduceMin", "x_" + name, name + "_min", [6], kind, axes=[0, 2], keepdims=0)
+    takes("ArgMin", "x_" + name, name + "_arg", [3, 6, 1], axis=2)
+    takes("TopK", f"x_{name} k5", f"- {name}_top", [3, 6, 5], largest=0)
+    if name in ("i32", "i64"):
+        takes("ReduceSum", f"x_{name} last", name + "_sum", [3, 6, 1], kind)
+        takes("ReduceProd", "x_" + name, name + "_prod", [3, 6], kind, axes=[2], keepdims=0)
+        takes("ReduceSumSquare", "x_" + name, name + "_squares", [1, 1, 1], kind)
+ordered += [node("Round", "q", "q_r"), node("Abs", "q_r", "q_b"),
+            node("Cast", "q_r", "q_i8", to=T.INT8), node("Cast", "q_b", "q_u8", to=T.UINT8)]
+for source, order, kind in (("q", 0, T.FLOAT), ("q", 1, T.FLOAT), ("q_i8", 0, T.INT8),
+                            ("q_u8", 1, T.UINT8)):
+    name = f"{source}_{order}"
+    takes("MaxPool", source, f"{name}_most {name}_where", [2, 3, 3, 3], storage_order=order,
+          kernel_shape=[3, 2], strides=[2, 2], pads=[1, 0, 0, 1])
+    results.append(value(f"{name}_most", [2, 3, 3, 3], kind))
+takes("MaxPool", "line", "line_most line_where", [1, 2, 4], kernel_shape=[3], strides=[2])
+results.append(value("line_most", [1, 2, 4]))
+model("ordered", ordered,
+      [value("x", [3, 6, 8]), value("q", [2, 3, 6, 6]), value("line", [1, 2, 9])], results,
+      {"some": np.where(rng.random((3, 6, 8)) > 0.1, 1, np.nan).astype(np.float32),
+       "k5": np.array([5], np.int64), "k1": np.array([1], np.int64),
+       "last": np.array([2], np.int64)}, extra=[h.make_opsetid("tenon", 1)])
