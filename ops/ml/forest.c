@@ -148,6 +148,20 @@ tn_status forest_check(const tn_call *call, const forest_source *s, const tn_ten
   return TN_OK;
 }
 
+/* ---- classes ---- */
+
+bool forest_is_one_sided(const forest_source *s) {
+  for (int64_t k = 1; k < s->vote_targets.size; k++)
+    if (s->vote_targets.data[k] != s->vote_targets.data[0]) return false;
+  return s->n_targets == 2 && s->vote_targets.size && numbers_size(&s->base) < 2;
+}
+
+bool forest_all_positive(const forest_source *s) {
+  for (int64_t k = 0; k < s->vote_targets.size; k++)
+    if (numbers_at(&s->weights, k) < 0) return false;
+  return true;
+}
+
 /* ---- making ---- */
 
 static forest layout_of(const forest_source *s, int64_t *out_bytes) {
@@ -168,7 +182,7 @@ uint64_t forest_bytes(const forest_source *s) {
   return (uint64_t)bytes;
 }
 
-#define PART(f, T, member) ((T *)(void *)((char *)(f) + (f)->member))
+#define PART FOREST_PART
 
 static int compare_ids(tn_ints trees, tn_ints nodes, int64_t a, int64_t b) {
   if (trees.data[a] != trees.data[b]) return trees.data[a] < trees.data[b] ? -1 : 1;

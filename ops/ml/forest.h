@@ -74,6 +74,13 @@ typedef struct forest {
   int64_t nodes, roots, leaves, votes, members, order; /* bytes from the start */
 } forest;
 
+/* One of the arrays: FOREST_PART(f, forest_node, nodes). */
+#define FOREST_PART(f, T, member) ((T *)(void *)((char *)(f) + (f)->member))
+
+/* Two classes, of which the trees know one: its score stands for both. */
+bool forest_is_one_sided(const forest_source *s);
+bool forest_all_positive(const forest_source *s);
+
 uint64_t forest_bytes(const forest_source *s);
 /* Fails if children lead nowhere. */
 tn_status forest_make(const tn_call *call, const forest_source *s);

@@ -1,17 +1,9 @@
 /* LinearRegressor and LinearClassifier: an item is a row. */
-#include "ml.gen.h"
-#include "scores.h"
-
-typedef struct linear {
-  tn_floats coefficients, intercepts; /* [rows][width], [rows] or none */
-  int64_t rows, n_scores;             /* one row of coefficients may stand for two classes */
-  int64_t width;                      /* features of X */
-  transform how;
-} linear;
+#include "linear.h"
 
 static int64_t features_of(const tn_tensor *x) { return x->rank > 0 ? x->shape[x->rank - 1] : 1; }
 
-static linear regressor(const tn_call *call) {
+linear linear_of_regressor(const tn_call *call) {
   const tn_linear_regressor_attrs *a = call->attrs;
   return (linear){a->coefficients,
                   a->intercepts,
@@ -21,7 +13,7 @@ static linear regressor(const tn_call *call) {
                   transform_of(a->post_transform)};
 }
 
-static linear classifier(const tn_call *call) {
+linear linear_of_classifier(const tn_call *call) {
   const tn_linear_classifier_attrs *a = call->attrs;
   int64_t labels =
       a->classlabels_strings.size ? a->classlabels_strings.size : a->classlabels_ints.size;
@@ -53,7 +45,7 @@ static tn_status infer_linear(const tn_call *call, const linear *l, uint32_t out
 }
 
 tn_status linear_regressor_infer(const tn_call *call) {
-  linear l = regressor(call);
+  linear l = linear_of_regressor(call);
   tn_status s = infer_linear(call, &l, 0);
   return s ? s
            : transform_check(call,
@@ -62,7 +54,7 @@ tn_status linear_regressor_infer(const tn_call *call) {
 
 tn_status linear_classifier_infer(const tn_call *call) {
   const tn_linear_classifier_attrs *a = call->attrs;
-  linear l = classifier(call);
+  linear l = linear_of_classifier(call);
   int64_t n = call->inputs[0]->rank == 2 ? call->inputs[0]->shape[0] : 1;
   tn_status s = infer_linear(call, &l, 1);
   if (s) return s;
@@ -75,13 +67,13 @@ static double flops(const tn_call *call, const linear *l) {
 }
 
 tn_status linear_regressor_flops(const tn_call *call, double *out_flops) {
-  linear l = regressor(call);
+  linear l = linear_of_regressor(call);
   *out_flops = flops(call, &l);
   return TN_OK;
 }
 
 tn_status linear_classifier_flops(const tn_call *call, double *out_flops) {
-  linear l = classifier(call);
+  linear l = linear_of_classifier(call);
   *out_flops = flops(call, &l);
   return TN_OK;
 }
@@ -94,12 +86,12 @@ static tn_status plan_linear(const tn_call *call, const linear *l, tn_kernel_pla
 }
 
 tn_status linear_regressor_plan(const tn_call *call, tn_kernel_plan *out) {
-  linear l = regressor(call);
+  linear l = linear_of_regressor(call);
   return plan_linear(call, &l, out);
 }
 
 tn_status linear_classifier_plan(const tn_call *call, tn_kernel_plan *out) {
-  linear l = classifier(call);
+  linear l = linear_of_classifier(call);
   return plan_linear(call, &l, out);
 }
 
@@ -179,5 +171,5 @@ static tn_status reference(const tn_call *call, const linear *l,
   return s;
 }
 
-LINEAR(linear_regressor, regressor, regress)
-LINEAR(linear_classifier, classifier, classify)
+LINEAR(linear_regressor, linear_of_regressor, regress)
+LINEAR(linear_classifier, linear_of_classifier, classify)

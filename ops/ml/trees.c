@@ -37,29 +37,16 @@ tn_status tree_ensemble_infer(const tn_call *call) {
 
 /* ---- classes ---- */
 
-/* Two classes, of which the trees know one: its score stands for both. */
-static bool is_one_sided(const forest_source *s) {
-  for (int64_t k = 1; k < s->vote_targets.size; k++)
-    if (s->vote_targets.data[k] != s->vote_targets.data[0]) return false;
-  return s->n_targets == 2 && s->vote_targets.size && numbers_size(&s->base) < 2;
-}
-
-static bool all_positive(const forest_source *s) {
-  for (int64_t k = 0; k < s->vote_targets.size; k++)
-    if (numbers_at(&s->weights, k) < 0) return false;
-  return true;
-}
-
 /* Finishes the scores of a row; answers its class. One-sided: positive weights are probabilities,
  * others lie around 0. */
 static int64_t decide(const forest_source *s, double *scores) {
-  if (!is_one_sided(s)) {
+  if (!forest_is_one_sided(s)) {
     int64_t best = score_best(scores, s->n_targets);
     transform_apply(s->how, scores, s->n_targets);
     return best;
   }
   const int64_t side = s->vote_targets.data[0];
-  const bool probability = all_positive(s);
+  const bool probability = forest_all_positive(s);
   const double score = scores[side];
   if (side == 1) {
     transform_apply(s->how, scores, 2);

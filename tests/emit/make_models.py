@@ -574,3 +574,93 @@ model("ordered", ordered,
       {"some": np.where(rng.random((3, 6, 8)) > 0.1, 1, np.nan).astype(np.float32),
        "k5": np.array([5], np.int64), "k1": np.array([1], np.int64),
        "last": np.array([2], np.int64)}, extra=[h.make_opsetid("tenon", 1)])
+
+# Trees of all sorts: classes with votes for several, two classes of which the leaves know one, on
+# either side, means, sums and extremes of targets, one rule for all nodes and all rules, NaN with a
+# way of its own, features of three types, and the form of version 5. Linear models, scales.
+RULES = ["BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ"]
+
+
+def grown(trees, depth, features, targets, rules=1, missing=False, prefix="target", whole=False):
+    """Attributes of complete trees that vote for some of these targets at each leaf."""
+    a = {"nodes_" + k: [] for k in ("treeids", "nodeids", "featureids", "values", "modes",
+                                     "truenodeids", "falsenodeids")}
+    votes = {prefix + k: [] for k in ("_treeids", "_nodeids", "_ids", "_weights")}
+    tracks = []
+    for tree in range(trees):
+        for at in range(2 ** (depth + 1) - 1):
+            leaf = at >= 2 ** depth - 1
+            split = 0 if leaf else float(np.float32(rng.standard_normal()))
+            row = (tree, at, 0 if leaf else int(rng.integers(features)),
+                   round(split) if whole else split,
+                   "LEAF" if leaf else RULES[int(rng.integers(rules))],
+                   0 if leaf else 2 * at + 1, 0 if leaf else 2 * at + 2)
+            for name, v in zip(list(a), row):
+                a[name].append(v)
+            tracks.append(int(rng.integers(2)) if missing else 0)
+            for target in rng.permutation(targets)[:1 + at % 2] if leaf else []:
+                for name, v in zip(list(votes), (tree, at, int(target),
+                                                 float(np.float32(rng.standard_normal())))):
+                    votes[name].append(v)
+    if missing:
+        a["nodes_missing_value_tracks_true"] = tracks
+    return {**a, **votes}
+
+
+def learned(op, inputs, output, **attributes):
+    n = node(op, inputs, output, **attributes)
+    n.domain = "ai.onnx.ml"
+    return n
+
+
+three = grown(5, 3, 6, 3, prefix="class")
+sides = [grown(3, 2, 6, 1, prefix="class") for _ in range(3)]
+sides[1]["class_ids"] = [1] * len(sides[1]["class_ids"])
+sides[2]["class_weights"] = [abs(w) for w in sides[2]["class_weights"]]
+dense = dict(
+    nodes_featureids=[0, 4, 2], nodes_trueleafs=[0, 1, 1], nodes_truenodeids=[1, 0, 1],
+    nodes_falseleafs=[0, 1, 1], nodes_falsenodeids=[2, 2, 3], tree_roots=[0, 2],
+    leaf_targetids=[0, 1, 0, 1], n_targets=2, aggregate_function=1, post_transform=0,
+    nodes_modes=h.make_tensor("modes", T.UINT8, [3], [0, 1, 3]),
+    nodes_splits=h.make_tensor("splits", T.FLOAT, [3], [0.25, -0.5, 0.125]),
+    leaf_weights=h.make_tensor("weights", T.FLOAT, [4], [5.25, 12.5, -12.25, 7.5]))
+model("trees", [
+    learned("Scaler", "x", "scaled", offset=[0.5], scale=[1.5, 0.5, 2.0, 1.0, -1.0, 3.0]),
+    node("Mul", "x holes", "torn"),
+    learned("Imputer", "torn", "mended", imputed_value_floats=[0.5, 1, 2, 3, 4, 5],
+            replaced_value_float=float("nan")),
+    learned("Imputer", "w", "whole", imputed_value_int64s=[7], replaced_value_int64=1),
+    learned("Normalizer", "x", "length", norm="L2"),
+    learned("Normalizer", "d", "sums", norm="L1"),
+    learned("Normalizer", "w", "most"),
+    learned("Binarizer", "x", "bits", threshold=0.25),
+    learned("TreeEnsembleClassifier", "scaled", "c3 s3", classlabels_int64s=[5, 6, 7],
+            post_transform="SOFTMAX", **three),
+    learned("TreeEnsembleClassifier", "x", "c0 s0", classlabels_int64s=[0, 1],
+            post_transform="LOGISTIC", **sides[0]),
+    learned("TreeEnsembleClassifier", "x", "c1 s1", classlabels_int64s=[0, 1], base_values=[0.5],
+            **sides[1]),
+    learned("TreeEnsembleClassifier", "x", "c2 s2", classlabels_int64s=[-3, 9], **sides[2]),
+    learned("TreeEnsembleRegressor", "torn", "r0", n_targets=2, aggregate_function="AVERAGE",
+            base_values=[0.5, -0.25], **grown(4, 3, 6, 2, rules=6, missing=True)),
+    learned("TreeEnsembleRegressor", "d", "r1", n_targets=3, aggregate_function="MIN",
+            **grown(4, 3, 6, 3)),
+    learned("TreeEnsembleRegressor", "w", "r2", n_targets=1, aggregate_function="MAX",
+            post_transform="LOGISTIC", **grown(4, 3, 6, 1, rules=6, whole=True)),
+    learned("TreeEnsemble", "x", "r3", **dense),
+    learned("LinearRegressor", "x", "l0", coefficients=[float(v) for v in floats(12)],
+            intercepts=[0.25, -1.0], targets=2),
+    learned("LinearRegressor", "w", "l1", coefficients=[float(v) for v in floats(6)],
+            post_transform="SOFTMAX_ZERO"),
+    learned("LinearClassifier", "x", "k0 l2", coefficients=[float(v) for v in floats(18)],
+            intercepts=[0.25, 0.0, -1.0], classlabels_ints=[3, 4, 5], post_transform="SOFTMAX"),
+    learned("LinearClassifier", "d", "k1 l3", coefficients=[float(v) for v in floats(6)],
+            classlabels_ints=[0, 1], post_transform="LOGISTIC"),
+], [value("x", [9, 6]), value("d", [9, 6], T.DOUBLE), value("w", [9, 6], T.INT64)],
+    [*(value(n, [9, 6]) for n in ("mended", "length", "sums", "most", "bits")),
+     value("whole", [9, 6], T.INT64), *(value(n, [9], T.INT64) for n in ("c3", "c0", "c1", "c2",
+                                                                        "k0", "k1")),
+     value("s3", [9, 3]), *(value(n, [9, 2]) for n in ("s0", "s1", "s2", "r0", "r3", "l0", "l3")),
+     value("r1", [9, 3]), value("r2", [9, 1]), value("l1", [9, 1]), value("l2", [9, 3])],
+    {"holes": np.where(rng.random((9, 6)) > 0.2, 1, np.nan).astype(np.float32)},
+    extra=[h.make_opsetid("ai.onnx.ml", 5)])
