@@ -178,8 +178,14 @@ static bool fits_data(const tn_call *call, const grouped *g) {
   return true;
 }
 
+/* At most, of the loops of a thread of grouped_attention. */
+static int64_t rounds_of(const grouped *g) {
+  enum { OTHERS = 3 * 64 }; /* tops, sums, parts of a value */
+  const int64_t lanes = tn_max_i64(1, g->size / 4), scores = tn_ceil_div(g->present, 64);
+  return scores * (lanes + 2) + tn_ceil_div(g->present, 64 / lanes) + OTHERS;
+}
+
 const char *group_query_attention_gpu_refuse(const tn_call *call) {
-  const tn_device_info *info = call->device;
   grouped_gpu w;
   if (!tn_has_output(call, 1) || !tn_has_output(call, 2))
     return "takes calls that ask for present_key and present_value";
@@ -187,8 +193,8 @@ const char *group_query_attention_gpu_refuse(const tn_call *call) {
   if (w.g.size % 4 || w.g.size > LARGEST) return "takes heads of 4, 8, 12 ... 256 elements";
   if (w.g.heads > UINT16_MAX || w.g.batch > UINT16_MAX) return "takes heads and batches to 65535";
   if (w.g.batch * w.g.heads * w.g.present > INT32_MAX) return "takes up to 2^31 scores of a row";
-  if (!(info && info->units) && w.g.present > TN_GPU_ROUNDS * (64 - 32) / LARGEST)
-    return "takes up to 8191 keys on a processor";
+  if (!(call->device && call->device->units) && rounds_of(&w.g) > TN_GPU_ROUNDS)
+    return "takes fewer keys on a processor";
   if (w.g.rotated && !w.places) return "a position is beyond the rows of cos_cache";
   if (!fits_data(call, &w.g)) return "lengths or positions do not fit";
   return tn_gpu_refuse_size(call);

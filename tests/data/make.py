@@ -257,6 +257,47 @@ wav = struct.pack("<4sI4s4sIHHIIHH4sI", b"RIFF", 36 + 16, b"WAVE", b"fmt ", 16, 
                   4, 16, b"data", 16)
 open(path("stereo.wav"), "wb").write(wav + samples.tobytes())
 
+# A decoder of one layer as onnxruntime-genai writes it: the lengths of the batches are data, the
+# cache has room for two more keys.
+lm_rng = np.random.default_rng(9)
+turns = np.outer(np.arange(12), 0.5 ** np.arange(8))
+lm = [("table", lm_rng.standard_normal((20, 32)).astype(np.float32)),
+      ("gain", lm_rng.uniform(0.5, 1.5, 32).astype(np.float32)),
+      ("w_qkv", lm_rng.standard_normal((32, 64)).astype(np.float32)),
+      ("w_o", lm_rng.standard_normal((32, 32)).astype(np.float32)),
+      ("w_head", lm_rng.standard_normal((32, 20)).astype(np.float32)),
+      ("cosines", np.cos(turns).astype(np.float32)), ("sines", np.sin(turns).astype(np.float32)),
+      ("one", np.array(1, np.int64)), ("axis", np.array([1], np.int64))]
+model("decoder", [
+    h.make_node("Gather", ["table", "ids"], ["x"], "embedding"),
+    h.make_node("ReduceSum", ["mask", "axis"], ["counts"], "counts", keepdims=0),
+    h.make_node("Sub", ["counts", "one"], ["ends"], "ends"),
+    h.make_node("Cast", ["ends"], ["lengths"], "lengths", to=T.INT32),
+    h.make_node("Shape", ["mask"], ["mask_shape"], "mask_shape"),
+    h.make_node("Gather", ["mask_shape", "one"], ["columns"], "columns"),
+    h.make_node("Cast", ["columns"], ["total"], "total", to=T.INT32),
+    h.make_node("SimplifiedLayerNormalization", ["x", "gain"], ["n"], "norm", epsilon=1e-6),
+    h.make_node("MatMul", ["n", "w_qkv"], ["qkv"], "qkv"),
+    h.make_node("GroupQueryAttention", ["qkv", "", "", "past_k", "past_v", "lengths", "total",
+                                        "cosines", "sines"], ["a", "present_k", "present_v"],
+                "attention", domain="com.microsoft", num_heads=2, kv_num_heads=1, do_rotary=1,
+                local_window_size=5, softcap=20.0),
+    h.make_node("MatMul", ["a", "w_o"], ["o"], "out"),
+    h.make_node("SkipSimplifiedLayerNormalization", ["x", "o", "gain"], ["s"], "last_norm",
+                domain="com.microsoft", epsilon=1e-6),
+    h.make_node("MatMul", ["s", "w_head"], ["logits"], "head"),
+], [value("ids", T.INT64, ["batch", "tokens"]), value("mask", T.INT64, ["batch", "total"]),
+    value("past_k", T.FLOAT, ["batch", 1, "past", 16]),
+    value("past_v", T.FLOAT, ["batch", 1, "past", 16])],
+    [value("logits", T.FLOAT, ["batch", "tokens", 20]),
+     value("present_k", T.FLOAT, ["batch", 1, "rows", 16]),
+     value("present_v", T.FLOAT, ["batch", 1, "rows", 16])],
+    lm, opsets=(("", 17), ("com.microsoft", 1)))
+np.savez_compressed(path("decoder.npz"), ids=np.array([[3], [9]]),
+                    mask=np.array([[1] * 8, [1] * 5 + [0] * 3]),
+                    past_k=lm_rng.standard_normal((2, 1, 10, 16)).astype(np.float32),
+                    past_v=lm_rng.standard_normal((2, 1, 10, 16)).astype(np.float32))
+
 # ---- what they give, according to a reference ----
 from onnx.reference import ReferenceEvaluator
 

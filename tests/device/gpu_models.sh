@@ -35,6 +35,21 @@ residual=$(dirname "$model")/residual.onnx
   --atol 1e-5 || fail "residual.onnx on $device"
 "$tenon" explain "$residual" --device "$device" --fallback warn --brief 2>"$work/said" |
   grep -q "^$device *3 of 3 nodes" || fail "residual.onnx on $device: $(cat "$work/said")"
+# A decoder whose lengths are data, of the plug-in contrib: but for those, integers of 64 bits that
+# OpenGL ES has not, it stays there.
+decoder=$(dirname "$model")/decoder.onnx
+here=(--input "${decoder%.onnx}.npz") there=("${here[@]}" --device "$device")
+[ "$4" = gles ] && there+=(--fallback warn)
+if "$tenon" ops com.microsoft::GroupQueryAttention >/dev/null 2>&1; then
+  "$tenon" run "$decoder" "${here[@]}" --output "$work/decoder" >/dev/null || fail "decoder.onnx"
+  "$tenon" compare "$decoder" "${there[@]}" --with "$work/decoder" --rtol 1e-4 --atol 1e-5 ||
+    fail "decoder.onnx on $device"
+  "$tenon" run "$decoder" "${there[@]}" -o "$work/decoded" >/dev/null &&
+    "$tenon" run "$decoder" "${there[@]}" --on-device 'p*_[kv]' -o "$work/kept" >/dev/null &&
+    diff -r "$work/decoded" "$work/kept" || fail "decoder.onnx, whose cache stays on $device"
+  "$tenon" explain "$decoder" "${there[@]}" --brief 2>/dev/null |
+    grep -qE "$device .* (100.0|99.8) % of .*, in 1 segment" || fail "decoder.onnx comes home"
+fi
 # A net of convolutions, and one with a type that no kernel moves there.
 net=$(dirname "$model")/net.onnx types=$(dirname "$model")/types.onnx
 "$tenon" run "$net" --random=5 --output "$work/net" >/dev/null || fail "net.onnx on the CPU"
@@ -72,6 +87,9 @@ too_long() { # WHY OP ARGUMENTS...
 too_long "conv_[a-z_]*gpu: " Conv -i X=random:f32[1,1,300,300] -i W=random:f32[1,1,280,280]
 too_long "windows of up to 65535 elements" AveragePool -i X=random:f32[1,1,300,300] \
   -a kernel_shape=280,280
+keys=random:f32[1,1,20000,128]
+too_long "takes fewer keys on a processor" Attention -i Q=random:f32[1,1,1,128] \
+  -i K=$keys -i V=$keys
 too_long "sums up to 32767 elements" ReduceLogSumExp --opset 18 -i data=random:f32[1,40000] \
   -i axes=const:i64[1]=1
 # On a large GPU all floats are halved with a precision; on what is none, that is an error.
