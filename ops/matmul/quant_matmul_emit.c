@@ -67,10 +67,12 @@ static tn_emit_quant numbers_of(const product *p) {
 
 static bool is_constant(const tn_tensor *t) { return !t || t->data; }
 
+/* Where sums become f32, the scale and the zero point of A may be data of the run. */
 static const char *refuse(const tn_call *call) {
   product p;
   if (quant_matmul_make(call, &p.m)) return "its shapes do not fit";
-  for (uint32_t k = QUANT_MATMUL_A_SCALE; k < QUANT_MATMUL_INPUTS; k++)
+  for (uint32_t k = p.m.y_scale ? QUANT_MATMUL_A_SCALE : QUANT_MATMUL_B; k < QUANT_MATMUL_INPUTS;
+       k++)
     if (!is_constant(tn_input(call, k))) return "takes constant weights, scales, zero points, bias";
   if (p.m.b_zero && tn_elements(p.m.b_zero) != 1) return "takes one zero point for all weights";
   if (!p.m.m || !p.m.n || !p.m.k) return "takes no empty tensors";
@@ -89,24 +91,40 @@ static uint64_t scratch(const tn_call *call) {
 
 /* ---- sums that become f32 ---- */
 
+/* C of the zero point and the scale of A. */
+static void a_numbers(const tn_emit *e, const quant_matmul *m, char *zero, char *scale,
+                      size_t size) {
+  char text[TN_EMIT_NUMBER];
+  if (m->a_zero && !m->a_zero->data)
+    snprintf(zero, size, "*(%s)", e->input(e, QUANT_MATMUL_A_ZERO));
+  else
+    snprintf(zero, size, "%d", (int)quant_zero(m->a_zero, 0));
+  if (!m->a_scale->data)
+    snprintf(scale, size, "*(%s)", e->input(e, QUANT_MATMUL_A_SCALE));
+  else
+    snprintf(scale, size, "%s", tn_emit_float((float)quant_scale(m->a_scale, 0), text));
+}
+
 static void write_float(const tn_emit *e, const quant_matmul *m) {
   const bool x_signed = m->a->dtype == TN_I8, w_signed = m->b->dtype == TN_I8;
   const char *name = x_signed   ? w_signed ? "quant_product_i8_i8" : "quant_product_i8_u8"
                      : w_signed ? "quant_product_u8_i8"
                                 : "quant_product_u8_u8";
-  char scale[TN_EMIT_NUMBER];
+  char zero[100], scale[100];
+  a_numbers(e, m, zero, scale, sizeof zero);
   e->code(e, "emit/quant_product.c");
   e->function(
       e, name,
       "static void %s(const struct quant_product *p, const %s *x, const %s *w,\n"
-      "                                const float *scales, const float *bias, float *y) {\n"
+      "               int32_t x_zero, float x_scale, const float *scales, const float *bias,\n"
+      "               float *y) {\n"
       "  for (int32_t i = 0; i < p->rows; i++) {\n"
       "    for (int32_t j = 0; j < p->columns; j++) {\n"
       "      int32_t sum = 0;\n"
       "      for (int32_t k = 0; k < p->depth; k++) {\n"
-      "        sum += (x[k] - p->x_zero) * (w[k * p->w_row + j * p->w_column] - p->w_zero);\n"
+      "        sum += (x[k] - x_zero) * (w[k * p->w_row + j * p->w_column] - p->w_zero);\n"
       "      }\n"
-      "      y[j] = quant_product_value(p, sum, scales[j * p->scales_step],\n"
+      "      y[j] = quant_product_value(sum, x_scale, scales[j * p->scales_step],\n"
       "                                 bias != NULL ? bias[j] : -0.0f);\n"
       "    }\n"
       "    x += p->depth;\n"
@@ -115,13 +133,11 @@ static void write_float(const tn_emit *e, const quant_matmul *m) {
       "}\n",
       name, x_signed ? "int8_t" : "uint8_t", w_signed ? "int8_t" : "uint8_t");
   e->table(e,
-           "static const struct quant_product quant_product_%u = {%d, %d, %d, %d, %d, %d, %d, %d, "
-           "%s};\n",
+           "static const struct quant_product quant_product_%u = {%d, %d, %d, %d, %d, %d, %d};\n",
            e->step, (int)m->m, (int)m->n, (int)m->k, m->trans_b ? 1 : (int)m->n,
-           m->trans_b ? (int)m->k : 1, tn_elements(m->b_scale) != 1, (int)quant_zero(m->a_zero, 0),
-           (int)quant_zero(m->b_zero, 0), tn_emit_float((float)quant_scale(m->a_scale, 0), scale));
-  e->line(e, "%s(&quant_product_%u, %s, %s, %s, %s, %s);", name, e->step,
-          e->input(e, QUANT_MATMUL_A), e->input(e, QUANT_MATMUL_B),
+           m->trans_b ? (int)m->k : 1, tn_elements(m->b_scale) != 1, (int)quant_zero(m->b_zero, 0));
+  e->line(e, "%s(&quant_product_%u, %s, %s, %s, %s, %s, %s, %s);", name, e->step,
+          e->input(e, QUANT_MATMUL_A), e->input(e, QUANT_MATMUL_B), zero, scale,
           e->input(e, QUANT_MATMUL_B_SCALE), e->input(e, QUANT_MATMUL_BIAS), e->output(e, 0));
 }
 

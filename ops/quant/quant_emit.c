@@ -83,6 +83,16 @@ static void emit_dequantize(const tn_emit *e) {
   line(e, name);
 }
 
+/* ---- DynamicQuantizeLinear ---- */
+
+static void emit_dynamic(const tn_emit *e) {
+  e->code(e, "emit/round_even.c");
+  e->code(e, "emit/dynamic_quantize.c");
+  e->line(e, "dynamic_quantize(%s, %lld, %s, %s, %s);", e->input(e, 0),
+          (long long)tn_elements(e->call->inputs[0]), e->output(e, 0), e->output(e, 1),
+          e->output(e, 2));
+}
+
 /* ---- QuantAdd ---- */
 
 static const char *refuse_add(const tn_call *call) {
@@ -157,6 +167,8 @@ static const tn_emitter dequantize_emitter = {.head = TN_HEAD(tn_emitter),
                                               .kernel = "dequantize_linear_f32_c",
                                               .refuse = refuse_dequantize,
                                               .emit = emit_dequantize};
+static const tn_emitter dynamic_emitter = {
+    .head = TN_HEAD(tn_emitter), .kernel = "dynamic_quantize_linear_c", .emit = emit_dynamic};
 static const tn_emitter add_emitter = {.head = TN_HEAD(tn_emitter),
                                        .kernel = "quant_add_c",
                                        .flags = TN_EMIT_IN_PLACE,
@@ -166,5 +178,5 @@ static const tn_emitter table_emitter = {.head = TN_HEAD(tn_emitter),
                                          .kernel = "quant_table_c",
                                          .refuse = refuse_table,
                                          .emit = emit_table};
-const tn_emitter *const quant_emitters[] = {&quantize_emitter, &dequantize_emitter, &add_emitter,
-                                            &table_emitter, NULL};
+const tn_emitter *const quant_emitters[] = {
+    &quantize_emitter, &dequantize_emitter, &dynamic_emitter, &add_emitter, &table_emitter, NULL};

@@ -664,3 +664,30 @@ model("trees", [
      value("r1", [9, 3]), value("r2", [9, 1]), value("l1", [9, 1]), value("l2", [9, 3])],
     {"holes": np.where(rng.random((9, 6)) > 0.2, 1, np.nan).astype(np.float32)},
     extra=[h.make_opsetid("ai.onnx.ml", 5)])
+
+# Activations that become 8-bit codes as they come: convolutions and a product in integers, of
+# groups, with pads and dilation, of one dim, with zero points of their own.
+def integers(x, w, zero, output, **attributes):
+    return [node("DynamicQuantizeLinear", x, f"{output}_q {output}_scale {output}_zero"),
+            node("ConvInteger", f"{output}_q {w} {output}_zero {zero}", output, **attributes)]
+
+
+model("dynamic", [
+    *integers("x", "w0", "z0", "c0", pads=[1, 2, 1, 0], strides=[2, 1]),
+    node("Cast", "c0", "f0", to=T.FLOAT),
+    node("Mul", "f0 c0_scale", "m0"),
+    node("Mul", "m0 small", "r0"),
+    *integers("r0", "w1", "-", "c1", group=2, dilations=[1, 2]),
+    *integers("line", "w2", "z2", "c2", pads=[2, 0]),
+    node("DynamicQuantizeLinear", "rows", "rows_q rows_scale rows_zero"),
+    node("MatMulInteger", "rows_q w3 rows_zero z3", "i3"),
+    node("Cast", "i3", "f3", to=T.FLOAT),
+    node("Mul", "rows_scale small", "s3"),
+    node("Mul", "f3 s3", "y3"),
+], [value("x", [2, 3, 9, 8]), value("line", [1, 4, 13]), value("rows", [5, 40])],
+    [value("r0", [2, 8, 5, 8]), value("c1", [2, 6, 4, 4], T.INT32),
+     value("c2", [1, 5, 13], T.INT32), value("y3", [5, 7])],
+    {"w0": bytes_of(8, 3, 3, 3), "z0": np.int8(3), "small": np.float32(0.003),
+     "w1": rng.integers(0, 256, (6, 4, 2, 3)).astype(np.uint8), "w2": bytes_of(5, 4, 3),
+     "z2": bytes_of(5), "w3": bytes_of(40, 7), "z3": np.int8(-2)},
+    extra=[h.make_opsetid("tenon", 1)])
