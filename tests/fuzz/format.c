@@ -4,16 +4,22 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "graph/graph.h"
+#include "tenon/experimental/read_as.h"
 
 int tn_fuzz_format(const tn_format *format, const uint8_t *data, size_t size);
+/* Parts of the file may be in the format `inner`, whatever they call it. */
+int tn_fuzz_formats(const tn_format *format, const tn_format *inner, const uint8_t *data,
+                    size_t size);
 
 typedef struct fuzz {
   char message[1000]; /* the last one */
   int n_messages;
-  tn_text out, out_data; /* what was written: the model, and a second file */
+  tn_text out, out_data;  /* what was written: the model, and a second file */
+  const tn_format *inner; /* of parts; NULL: nobody reads them */
 } fuzz;
 
 /* ---- The host ---- */
@@ -47,12 +53,15 @@ static void host_free(void *ctx, void *memory) {
   tn_free_sized(tn_default_allocator(), memory);
 }
 
+static const void *get_extension(void *ctx, const char *name);
+
 static const tn_host host = {.head = TN_HEAD(tn_host),
                              .graph = &tn_graph_api_table,
                              .fail = host_fail,
                              .log = host_log,
                              .alloc = host_alloc,
-                             .free = host_free};
+                             .free = host_free,
+                             .get_extension = get_extension};
 
 /* Any file is there, with the same few bytes; after writing, those that were written. */
 static tn_status open_sibling(void *ctx, const char *path, const uint8_t **out_data,
@@ -67,6 +76,25 @@ static tn_status open_sibling(void *ctx, const char *path, const uint8_t **out_d
   *out_data = bytes;
   *out_size = sizeof bytes;
   return *path ? TN_OK : TN_ERR_NOT_FOUND;
+}
+
+static tn_status read_as(void *ctx, const char *format, const char *what, const uint8_t *data,
+                         uint64_t size, tn_graph *graph) {
+  fuzz *f = ctx;
+  const tn_source source = {.head = TN_HEAD(tn_source),
+                            .host = &host,
+                            .ctx = f,
+                            .path = what,
+                            .data = data,
+                            .size = size,
+                            .open_sibling = open_sibling};
+  return *format && f->inner ? f->inner->read(&source, graph) : TN_ERR_NOT_FOUND;
+}
+
+static const void *get_extension(void *ctx, const char *name) {
+  static const tn_read_as extension = {.head = TN_HEAD(tn_read_as), .read = read_as};
+  (void)ctx;
+  return strcmp(name, TN_READ_AS) ? NULL : &extension;
 }
 
 static tn_status sink_write(void *ctx, const void *data, uint64_t size) {
@@ -182,11 +210,16 @@ static void fuzz_value(fuzz *f, const tn_format *format, uint32_t kind, const ui
           "a failure comes with a message, and only a failure", f);
 }
 
-int tn_fuzz_format(const tn_format *format, const uint8_t *data, size_t size) {
-  fuzz f = {.n_messages = 0};
+int tn_fuzz_formats(const tn_format *format, const tn_format *inner, const uint8_t *data,
+                    size_t size) {
+  fuzz f = {.inner = inner};
   if (format->probe) (void)format->probe(data, size);
   fuzz_model(&f, format, data, size);
   for (uint32_t kind = TN_KIND_TENSOR; format->read_value && kind <= TN_KIND_MAP; kind++)
     fuzz_value(&f, format, kind, data, size);
   return 0;
+}
+
+int tn_fuzz_format(const tn_format *format, const uint8_t *data, size_t size) {
+  return tn_fuzz_formats(format, NULL, data, size);
 }

@@ -23,6 +23,12 @@ says 0 'Conv +conv_acme +f32' explain "$(dirname "$0")/../data/net.onnx" --brief
   --plugin "$modules/override_conv.so"
 also ' Relu +relu_'
 
+# an operator that a reader would make a function of, by its whole name
+flex=$(dirname "$0")/../data/tflite/select_tf_math/model.tflite
+says 0 'min -?[0-9]\.[0-9]+' run "$flex" --random
+says 0 'min -2000  max -2000' run "$flex" --random --plugin "$modules/flex.so"
+says 0 'kernel +flex_acme, from acme-flex' explain "$flex" --plugin "$modules/flex.so"
+
 # by a pin, though its rank is low
 says 0 'kernel +neg_float_' "${neg[@]}" --plugin "$modules/override_low.so" --explain
 also 'neg_low: has rank 50, neg_float_[a-z0-9]+ takes the node with rank [0-9]+'
