@@ -135,6 +135,70 @@ int32_t tfl_leaky_relu(const tn_lowering *t) {
   return code_table(t, tn_low_type(t, 0)->dtype, leaky);
 }
 
+/* ---- hard swish: x * relu6(x + 3) / 6 of codes, as gemmlowp multiplies 16 bits ---- */
+
+/* A scale as a multiplier of 16 bits and a shift. */
+typedef struct factor {
+  int64_t multiplier, shift;
+} factor;
+
+static int64_t as_16_bits(int64_t x) { return tn_max_i64(INT16_MIN, tn_min_i64(x, INT16_MAX)); }
+
+static factor factor_of(float scale) {
+  factor f;
+  tfl_split_scale((double)scale, &f.multiplier, &f.shift);
+  f.multiplier = as_16_bits((f.multiplier + (1 << 15)) >> 16);
+  return f;
+}
+
+/* a * b * 2^-15, of which the fraction goes; `half` rounds, away from 0. */
+static int64_t product_16(int64_t a, int64_t b, int64_t half) {
+  const int64_t ab = a * b;
+  return as_16_bits((ab + (ab < 0 ? half ? 1 - half : 0 : half)) / (1 << 15));
+}
+
+static int64_t shifted_right(int64_t x, int64_t bits) {
+  const int64_t mask = (INT64_C(1) << bits) - 1, left = x < 0 ? -(-x >> bits) : x >> bits,
+                rest = (x < 0 ? -x : x) & mask;
+  return rest > mask >> 1 ? left + (x < 0 ? -1 : 1) : left;
+}
+
+static factor swish_factor(const tn_lowering *t, float step) {
+  return factor_of((float)tfl_scale(t, 0) * (1.0f / 128) / step);
+}
+
+bool tfl_has_fixed_hard_swish(const tn_lowering *t) {
+  const tn_tensor *x = tn_low_type(t, 0);
+  if (!tfl_counts_steps(t) || (x->dtype != TN_I8 && x->dtype != TN_U8)) return false;
+  const int64_t zero = tfl_zero(t, 0);
+  return zero >= -128 && zero <= 255 && swish_factor(t, (float)tfl_scale(t, tfl_y(t))).shift <= 0;
+}
+
+/* relu6(x + 3) / 6 in parts of 2^15; x in parts of a 128th of its step. */
+static int64_t swish_gate(int64_t x, factor f) {
+  enum { HALF = 1 << 14 };
+  if (f.shift > 0) x = as_16_bits(x * (INT64_C(1) << tn_min_i64(f.shift - 1, 16)));
+  x = product_16(x, f.multiplier, HALF);
+  if (f.shift > 0) x = as_16_bits(2 * x);
+  if (f.shift < 0) x = shifted_right(x, -f.shift);
+  return (x + (1 << 15)) >> 1;
+}
+
+static int64_t hard_swish(const tn_lowering *t, int64_t code) {
+  enum { HALF = 1 << 14 };
+  const factor out = swish_factor(t, (float)tfl_scale(t, tfl_y(t))),
+               gate = swish_factor(t, 3.0f / 32768);
+  const int64_t x = as_16_bits((code - tfl_zero(t, 0)) * 128);
+  const int64_t y = product_16(swish_gate(x, gate), product_16(x, out.multiplier, HALF), 0);
+  return shifted_right(y, -out.shift) + tfl_zero(t, tfl_y(t));
+}
+
+int32_t tfl_fixed_hard_swish(const tn_lowering *t) {
+  return code_table(t, tn_low_type(t, 0)->dtype, hard_swish);
+}
+
+/* ---- roots ---- */
+
 /* x * multiplier * 2^(shift - 31), x and multiplier not negative: rounded to whole numbers before
  * shifting right, and after. */
 static int64_t scaled(int64_t x, int64_t multiplier, int64_t shift) {

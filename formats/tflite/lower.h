@@ -84,6 +84,9 @@ int32_t tfl_fixed_prelu(const tn_lowering *t);
 bool tfl_has_256ths(double ratio);
 int32_t tfl_requantised(const tn_lowering *t, uint32_t dtype);
 int32_t tfl_leaky_relu(const tn_lowering *t);
+/* Of codes of 8 bits, in fixed point of 16 bits; has: can it be computed so? */
+bool tfl_has_fixed_hard_swish(const tn_lowering *t);
+int32_t tfl_fixed_hard_swish(const tn_lowering *t);
 /* 1 / sqrt(input 0), of 8 bits: a table of codes. */
 int32_t tfl_fixed_rsqrt(const tn_lowering *t);
 

@@ -19,7 +19,6 @@ static tn_status real_unary(const tn_call *call, tn_graph *graph, int32_t node, 
 UNARY(abs, "Abs")
 UNARY(cos, "Cos")
 UNARY(elu, "Elu")
-UNARY(hard_swish, "HardSwish")
 UNARY(neg, "Neg")
 UNARY(relu, "Relu")
 UNARY(sin, "Sin")
@@ -36,6 +35,12 @@ WIDE_UNARY(exp, "Exp", exp)
 WIDE_UNARY(log, "Log", log)
 WIDE_UNARY(logistic, "Sigmoid", sigmoid)
 WIDE_UNARY(tanh, "Tanh", tanh)
+
+tn_status tflite_hard_swish(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering t = tn_low_open(call, graph, node);
+  if (tfl_has_fixed_hard_swish(&t)) return tn_low_done(&t, tfl_fixed_hard_swish(&t));
+  return real_unary(call, graph, node, "HardSwish");
+}
 
 static tn_status clipped(const tn_call *call, tn_graph *graph, int32_t node, double lo, double hi) {
   const tn_lowering t = tn_low_open(call, graph, node);
