@@ -1,4 +1,7 @@
 /* Images, boxes, and diagonals of matrices. */
+#include <float.h>
+#include <math.h>
+
 #include "lower.h"
 #include "tensorflow.gen.h"
 
@@ -175,25 +178,90 @@ tn_status tf_resize_bilinear(const tn_call *call, tn_graph *graph, int32_t node)
   return tn_low_done(&l, tn_low_emit(&l, "tflite::RESIZE_BILINEAR", in, 2, attrs, 2));
 }
 
+/* ---- cubic: by a table of weights, as TensorFlow has it ---- */
+
+enum { TAPS = 4, CUBIC_STEPS = 1024 };
+
+/* How the n pixels of an axis become m; TAPS pixels and weights for each of these. */
+typedef struct cubic {
+  double a;
+  bool half, corners;
+  int64_t n, m, *pixels; /* [TAPS][m] */
+  float *weights;
+} cubic;
+
+/* The weight of a pixel `step` of CUBIC_STEPS away, and more by one pixel if `far`. */
+static float cubic_weight(double a, long step, bool far) {
+  const float x = (float)step / CUBIC_STEPS + (far ? 1.0f : 0);
+  const double d = (double)x;
+  return far ? (float)(((a * d - 5 * a) * d + 8 * a) * d - 4 * a)
+             : (float)(((a + 2) * d - (a + 3)) * d * d + 1);
+}
+
+/* What is outside of the picture weighs nothing with `half`, else as much as the last pixel. */
+static void cubic_taps(const cubic *c, int64_t k) {
+  const bool ends = c->corners && c->m > 1;
+  const float scale = ends ? (float)(c->n - 1) / (float)(c->m - 1) : (float)c->n / (float)c->m,
+              at = c->half ? ((float)k + 0.5f) * scale - 0.5f : (float)k * scale;
+  const int64_t first = (int64_t)floorf(at) - 1;
+  const long step = lrintf((at - floorf(at)) * CUBIC_STEPS);
+  float sum = 0, w[TAPS];
+  for (int64_t t = 0; t < TAPS; t++) {
+    const int64_t pixel = first + t, inside = tn_max_i64(0, tn_min_i64(pixel, c->n - 1));
+    w[t] = cubic_weight(c->a, t < 2 ? step : CUBIC_STEPS - step, t == 0 || t == 3);
+    if (c->half && pixel != inside) w[t] = 0;
+    c->pixels[t * c->m + k] = inside;
+    sum += w[t];
+  }
+  for (int64_t t = 0; t < TAPS; t++)
+    c->weights[t * c->m + k] = c->half && fabsf(sum) >= 1000 * FLT_MIN ? w[t] * (1 / sum) : w[t];
+}
+
+/* Axis 1 or 2 of [N, Y, X, C] as a sum of pixels times weights. */
+static int32_t cubic_axis(const tn_lowering *l, int32_t x, int64_t axis, const cubic *c) {
+  const int64_t shape[] = {c->m, 1, 1};
+  const tn_attr along = tn_attr_int("axis", axis);
+  int32_t y = TN_NO_ID;
+  for (int64_t k = 0; k < c->m; k++) cubic_taps(c, k);
+  for (int64_t t = 0; t < TAPS; t++) {
+    const tn_tensor w = tn_tensor_make(TN_F32, (int32_t)(4 - axis), shape, c->weights + t * c->m);
+    const int32_t in[] = {x, tn_low_ints_const(l, c->pixels + t * c->m, c->m)};
+    const int32_t part = tn_low_2(l, "Mul", tn_low_emit(l, "Gather", in, 2, &along, 1),
+                                  tn_emit_const(l->call, l->graph, &w));
+    y = t ? tn_low_2(l, "Add", y, part) : part;
+  }
+  return y;
+}
+
+static int32_t cubic_resized(const tn_lowering *l, int32_t x, int64_t axis, int64_t m) {
+  const bool half = tn_low_int(l, "half_pixel_centers", 0);
+  cubic c = {.a = half ? -0.5 : -0.75,
+             .half = half,
+             .corners = tn_low_int(l, "align_corners", 0),
+             .n = tn_low_type(l, 0)->shape[axis],
+             .m = m};
+  const tn_host *host = l->call->host;
+  c.pixels = host->alloc(l->call->ctx, (uint64_t)(TAPS * m) * (sizeof(int64_t) + sizeof(float)));
+  if (!c.pixels) return TN_ERR_MEMORY;
+  c.weights = (float *)(c.pixels + TAPS * m);
+  const int32_t y = cubic_axis(l, x, axis, &c);
+  host->free(l->call->ctx, c.pixels);
+  return y;
+}
+
 tn_status tf_resize_bicubic(const tn_call *call, tn_graph *graph, int32_t node) {
+  enum { MOST = 1 << 24 };
   const tn_lowering l = tn_low_open(call, graph, node);
   int64_t size[2], n;
   tn_status s = lo_rank(&l, 0, 4);
   if (!s) s = lo_const_ints(&l, 1, size, 2, &n);
   if (s) return s;
   const tn_tensor *x = tn_low_type(&l, 0);
-  const bool half = tn_low_int(&l, "half_pixel_centers", 0),
-             corners = tn_low_int(&l, "align_corners", 0);
-  const int64_t sizes[] = {x->shape[0], x->shape[3], size[0], size[1]};
-  const int32_t in[] = {lo_channels_first(&l, picture(&l), 4), TN_NO_ID, TN_NO_ID,
-                        tn_low_ints_const(&l, sizes, 4)};
-  const tn_attr attrs[] = {tn_attr_str("mode", "cubic"),
-                           tn_attr_float("cubic_coeff_a", half ? -0.5 : -0.75),
-                           tn_attr_int("exclude_outside", half),
-                           tn_attr_str("coordinate_transformation_mode", corners ? "align_corners"
-                                                                         : half  ? "half_pixel"
-                                                                                 : "asymmetric")};
-  return tn_low_done(&l, lo_channels_back(&l, tn_low_emit(&l, "Resize", in, 4, attrs, 4), 4));
+  const bool ok = n == 2 && size[0] > 0 && size[0] <= MOST && size[1] > 0 && size[1] <= MOST &&
+                  x->shape[1] > 0 && x->shape[2] > 0;
+  if (!ok) return tn_low_unsupported(&l, "a size of no pixels");
+  const int32_t rows = cubic_resized(&l, picture(&l), 1, size[0]);
+  return tn_low_done(&l, cubic_resized(&l, rows, 2, size[1]));
 }
 
 /* (x - mean) * factor + mean, with the mean of each channel of each image. */

@@ -186,6 +186,17 @@ def resized():
     return [x], [y, tf.math.cumprod(z / 100, 2, exclusive=True, reverse=True)]
 
 
+def cubic():
+    """Weights from a table of 1024 steps; what lies outside weighs nothing, or like the edge."""
+    x = v1.placeholder(tf.float32, [2, 5, 4, 3], "x")
+    resize = tf.raw_ops.ResizeBicubic
+    return [x], [
+        resize(images=x, size=[9, 7], half_pixel_centers=True),
+        resize(images=x, size=[3, 11]),
+        resize(images=x, size=[8, 1], align_corners=True),
+    ]
+
+
 def saved_v1():
     """Variables and branches of version 1, one inside of another."""
     folder = here / "tensorflow" / "saved_v1"
@@ -295,6 +306,7 @@ graph("ragged", ragged, numbers(6), np.array([1, 0, 1, 2, 1, 0], "i4"))
 graph("pictures", pictures, numbers(1, 5, 6, 3) ** 2)
 graph("phases", phases, numbers(2, 3), np.array(True))
 graph("resized", resized, (numbers(1, 5, 4, 2) * 127 + 128).astype("u1"))
+graph("cubic", cubic, numbers(2, 5, 4, 3) * 9)
 saved_model()
 saved_v1()
 states()
