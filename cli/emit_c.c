@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "base/diag.h"
+#include "base/file.h"
+#include "base/sha256.h"
 #include "emit/emit.h"
 #include "new.h"
 #include "open.h"
@@ -73,6 +75,16 @@ static const char *title_of(tn_arena *arena, const char *path) {
   for (char *p = title; p && *p; p++)
     if (!isalnum((unsigned char)*p) && !strchr("._-+ ", *p)) *p = '_';
   return title;
+}
+
+/* SHA-256 of a file; NULL: it is a folder, or cannot be read. */
+static const char *digest_of(tn_arena *arena, const char *path) {
+  char text[TN_SHA256_TEXT];
+  tn_mapping file;
+  if (tn_file_map(path, NULL, &file)) return NULL;
+  tn_sha256_text(file.data, file.size, text);
+  tn_file_unmap(&file);
+  return tn_arena_str(arena, text);
 }
 
 /* "in_" or "out_" and the name's letters, digits and '_'; with its number if that is not unique. */
@@ -181,6 +193,7 @@ static tn_status emit_ran(cli_session *s, const emit_options *o) {
                   .lines = {.a = a}};
   tn_arena_init(&m.memory, a);
   m.title = title_of(&m.memory, o->model);
+  m.digest = digest_of(&m.memory, o->model);
   tn_status status = m.title ? emit(&m, s, o) : TN_ERR_MEMORY;
   if (!status)
     cli_note("%s: arena %llu bytes, weights %llu bytes, %d steps", o->folder,

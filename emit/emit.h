@@ -17,7 +17,8 @@
 #include "exec/session.h"
 #include "tenon/experimental/emit_c.h"
 
-enum { EMIT_NAME = 40 }; /* bytes of a name */
+enum { EMIT_NAME = 40 };          /* bytes of a name */
+enum { EMIT_STACK_BYTES = 2048 }; /* what a run may take: tests/emit/run.sh */
 
 /* Lines of a file that ships with the command; NULL: there is none. */
 typedef const char *const *(*emit_find_fn)(const char *path);
@@ -53,8 +54,9 @@ typedef struct emit_model {
   tn_diag *diag;
   tn_status status; /* TN_ERR_MEMORY once there was none */
   emit_find_fn find;
-  const char *name;  /* what all names that are seen outside begin with */
-  const char *title; /* the model's file, for comments */
+  const char *name;   /* what all names that are seen outside begin with */
+  const char *title;  /* the model's file, for comments */
+  const char *digest; /* SHA-256 of it, in hexadecimal; NULL: it is no single file */
   emit_unit *units;
   int32_t n_units;
   emit_value *values;

@@ -63,6 +63,14 @@ static uint64_t state_bytes(const emit_model *m) {
 static void write_header(emit_model *m, tn_text *out) {
   const tn_plan *p = m->plan;
   add_head(m, out, "its inputs, its outputs, and the function that runs it");
+  tn_text_add(out, "/* Model: %s", m->title);
+  if (m->digest) tn_text_add(out, ", SHA-256\n *   %s", m->digest);
+  tn_text_add(out,
+              "\n * Written by Tenon %s from its plan of portable kernels for one thread. The same "
+              "model, options\n * and version give the same files.\n"
+              " * Language: C99. No recursion, no memory but the arena and the caller's arrays; "
+              "all loops have\n * bounds that are constants of a step. */\n",
+              tn_version());
   open_guard(m, out, "MODEL_H");
   tn_text_add(out, "#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
   for (int32_t k = 0; k < m->n_inputs; k++)
@@ -73,6 +81,8 @@ static void write_header(emit_model *m, tn_text *out) {
   if (m->n_states)
     add_number(m, out, "STATE_BYTES", state_bytes(m), "static memory that runs leave to the next");
   add_number(m, out, "WEIGHT_BYTES", m->weight_bytes, "constants");
+  add_number(m, out, "STACK_BYTES", EMIT_STACK_BYTES,
+             "at least what its calls need, with -O2 or -Os and no C library that takes more");
   tn_text_add(
       out,
       "\n/* Computes the outputs from the inputs, all of them arrays of the caller's. It has one "
@@ -95,7 +105,10 @@ static void add_arena(emit_model *m, tn_text *out) {
   if (!m->arena_bytes) return;
   for (uint32_t t = 1; t < TN_DTYPE_COUNT; t++)
     if (m->arena_types & TN_MASK(t)) one = t, n++;
-  tn_text_add(out, "\n/* Values between steps, and scratch. */\n");
+  tn_text_add(out,
+              "\n/* Values between steps, and scratch. Each place holds one value after the other, "
+              "of other types,\n * too: compile with -fno-strict-aliasing where the compiler has "
+              "it. */\n");
   if (n == 1) {
     tn_text_add(out, "static %s arena[%llu];\n", emit_c_type(one),
                 (unsigned long long)(m->arena_bytes / (tn_dtype(one)->bits / 8)));

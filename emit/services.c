@@ -173,6 +173,29 @@ static const tn_tensor *first_output(const tn_call *call) {
   return call->outputs[k];
 }
 
+/* "3: conv1/Relu (Conv)": the number of a step, as its tables have it, and its node. */
+static void add_step(const emit_model *m, tn_text *out, uint32_t index) {
+  const tn_step *step = m->units[index].step;
+  tn_text_add(out, "%u: ", index);
+  add_comment(out, step->node->node.name);
+  tn_text_add(out, " (");
+  add_comment(out, step->node->node.op);
+  tn_text_add(out, ")");
+}
+
+/* Puts the tables of a step, if it has some, behind those that were there. */
+static void add_tables(emit_model *m, tn_text before, uint32_t index) {
+  tn_text own = m->tables;
+  m->tables = before;
+  if (own.n) {
+    tn_text_add(&m->tables, "/* ");
+    add_step(m, &m->tables, index);
+    tn_text_add(&m->tables, " */\n%s", tn_text_get(&own));
+  }
+  if (own.status) m->status = own.status;
+  tn_text_free(&own);
+}
+
 static void emit_unit_code(emit_model *m, uint32_t index) {
   const emit_unit *u = &m->units[index];
   unit_context context = {m, u};
@@ -189,13 +212,14 @@ static void emit_unit_code(emit_model *m, uint32_t index) {
                      .function = function,
                      .table = table,
                      .line = line};
+  const tn_text before = m->tables;
+  m->tables = (tn_text){.a = m->a};
   tn_text_add(&m->lines, "  /* ");
-  add_comment(&m->lines, u->step->node->node.name);
-  tn_text_add(&m->lines, " (");
-  add_comment(&m->lines, u->step->node->node.op);
-  tn_text_add(&m->lines, "): %s */\n", emit_type_text(m, first_output(u->call)));
+  add_step(m, &m->lines, index);
+  tn_text_add(&m->lines, ": %s */\n", emit_type_text(m, first_output(u->call)));
   u->emitter->emit(&e);
   emit_epilogue(&e, output(&e, 0));
+  add_tables(m, before, index);
 }
 
 static bool is_unchanged(const emit_model *m, int32_t output) {

@@ -100,7 +100,10 @@ void emit_write_cmake(emit_model *m, tn_text *out) {
       "target_include_directories(%s PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})\n"
       "set_target_properties(%s PROPERTIES C_STANDARD 11 C_STANDARD_REQUIRED ON C_EXTENSIONS "
       "OFF)\n"
-      "target_link_libraries(%s PUBLIC m)\n\n"
+      "target_link_libraries(%s PUBLIC m)\n"
+      "if(CMAKE_C_COMPILER_ID MATCHES \"GNU|Clang\") # the arena holds values of several types\n"
+      "  target_compile_options(%s PRIVATE -fno-strict-aliasing)\n"
+      "endif()\n\n"
       "if(CMAKE_SOURCE_DIR STREQUAL CMAKE_CURRENT_SOURCE_DIR)\n"
       "  enable_testing()\n"
       "  add_executable(%s_test test.c)\n"
@@ -108,5 +111,5 @@ void emit_write_cmake(emit_model *m, tn_text *out) {
       "  add_test(NAME %s_test COMMAND %s_test)\n"
       "endif()\n",
       m->title, m->name, m->name, m->name, m->name, m->name, m->name, m->name, m->name, m->name,
-      m->name, m->name);
+      m->name, m->name, m->name);
 }

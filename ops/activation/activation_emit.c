@@ -93,6 +93,7 @@ static void clip_int_emit(const tn_emit *e) {
   char name[32];
   snprintf(name, sizeof name, "clip_%s", tn_dtype(x->dtype)->name);
   e->function(e, name,
+              "/* y[i] = x[i], within low .. high. */\n"
               "static void %s(const %s *x, %s *y, int32_t n, int32_t low, int32_t high) {\n"
               "  for (int32_t i = 0; i < n; i++) {\n"
               "    const int32_t raised = x[i] < low ? low : x[i];\n"

@@ -31,23 +31,28 @@ static int64_t dot_from(const attention *a) {
   return rest && rest <= FLASH_FEW ? rows - rest : rows;
 }
 
-static void write_steps(const tn_emit *e, const attention_steps *s) {
-  e->table(e, "{%d, %d, %d}, ", (int)s->batch, (int)s->head, (int)s->row);
+static void write_steps(const tn_emit *e, const char *name, const attention_steps *s) {
+  e->table(e, "    .%s = {%d, %d, %d},\n", name, (int)s->batch, (int)s->head, (int)s->row);
 }
 
 static void write_shape(const tn_emit *e, const attention *a) {
-  e->table(e, "static const struct attention attention_%u = {%d, %d, %d, %d, %d, %d, %d, %d,\n    ",
+  e->table(e,
+           "static const struct attention attention_%u = {\n"
+           "    .batch = %d, .heads = %d, .group = %d, .n_q = %d, .n_new = %d, .past = %d,\n"
+           "    .size = %d, .v_size = %d,\n",
            e->step, (int)a->batch, (int)a->heads, (int)(a->heads / a->kv_heads), (int)a->n_q,
            (int)a->n_new, (int)a->past, (int)a->size, (int)a->v_size);
-  write_steps(e, &a->q);
-  write_steps(e, &a->k);
-  write_steps(e, &a->v);
-  write_steps(e, &a->y);
-  write_steps(e, &a->mask);
+  write_steps(e, "q", &a->q);
+  write_steps(e, "k", &a->k);
+  write_steps(e, "v", &a->v);
+  write_steps(e, "y", &a->y);
+  write_steps(e, "mask", &a->mask);
   char scale[TN_EMIT_NUMBER], softcap[TN_EMIT_NUMBER];
-  e->table(e, "%d, %d, %d, %d, %d, %s, %s};\n", (int)a->mask_columns, a->causal, (int)a->left,
-           (int)a->right, (int)dot_from(a), tn_emit_float((float)a->scale, scale),
-           tn_emit_float((float)a->softcap, softcap));
+  e->table(e,
+           "    .mask_columns = %d, .causal = %d, .left = %d, .right = %d, .dot_from = %d,\n"
+           "    .scale = %s, .softcap = %s};\n",
+           (int)a->mask_columns, a->causal, (int)a->left, (int)a->right, (int)dot_from(a),
+           tn_emit_float((float)a->scale, scale), tn_emit_float((float)a->softcap, softcap));
 }
 
 static const char *write_mask(const tn_emit *e, const tn_tensor *mask) {
@@ -56,6 +61,7 @@ static const char *write_mask(const tn_emit *e, const tn_tensor *mask) {
   const char *name = truth ? "attention_mask_bool" : "attention_mask_f32";
   e->function(
       e, name,
+      "/* What the mask from `at` on adds to n scores, or which it leaves out. */\n"
       "static void %s(const void *mask, int32_t at, int32_t n, float *s) {\n"
       "  const %s *m = (const %s *)mask + at;\n"
       "  for (int32_t k = 0; k < n; k++) {\n"

@@ -45,6 +45,7 @@ static void emit(const tn_emit *e) {
   if (is_half(to)) e->code(e, to == TN_F16 ? "emit/f32_to_f16.c" : "emit/f32_to_bf16.c");
   if (strstr(value, "whole_of_f32")) e->code(e, "emit/whole.c");
   e->function(e, name,
+              "/* y[k] = from[k]. */\n"
               "static void %s(const %s *from, %s *y, int32_t n) {\n"
               "  for (int32_t k = 0; k < n; k++) {\n"
               "    const %s x = from[k];\n"

@@ -1,7 +1,7 @@
 /* Convolutions as C: conv_f32_c, conv_depthwise_f32_c and conv_transpose_f32_c for one and two
  * spatial dims. */
 #include "conv_transpose.h"
-#include "tenon/experimental/emit_c.h"
+#include "tenon/experimental/emit_window.h"
 
 enum { BLOCK = 384 }; /* TN_GEMM_KC: where the kernel adds up */
 
@@ -14,15 +14,6 @@ static conv_shape shape_of(const tn_call *call) {
   (void)conv_shape_make(call, &c); /* it was planned */
   c.w = tn_window_padded(&c.w, 2);
   return c;
-}
-
-/* The members of a `struct window`. */
-static void window_table(const tn_emit *e, const tn_window *w, int64_t planes) {
-  e->table(e, "{%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d}", (int)planes,
-           (int)w->in[0], (int)w->in[1], (int)w->out[0], (int)w->out[1], (int)w->kernel[0],
-           (int)w->kernel[1], (int)w->stride[0], (int)w->stride[1], (int)w->dilation[0],
-           (int)w->dilation[1], (int)w->pad_lo[0], (int)w->pad_lo[1], (int)w->pad_hi[0],
-           (int)w->pad_hi[1]);
 }
 
 /* Windows are pixels, in order. */
@@ -45,10 +36,13 @@ static void conv_emit(const tn_emit *e) {
   e->code(e, "code/tile_rows.c");
   e->code(e, "code/window.c");
   e->code(e, "emit/conv.c");
-  e->table(e, "static const struct conv conv_%u = {%d, %d, %d, %d, %d, ", e->step, (int)c.batch,
-           (int)c.groups, (int)(c.channels / c.groups), (int)(c.filters / c.groups),
-           is_direct(&c.w));
-  window_table(e, &c.w, c.batch * c.filters);
+  e->table(e,
+           "static const struct conv conv_%u = {\n"
+           "    .images = %d, .groups = %d, .channels = %d, .filters = %d, .direct = %d,\n"
+           "    .w = ",
+           e->step, (int)c.batch, (int)c.groups, (int)(c.channels / c.groups),
+           (int)(c.filters / c.groups), is_direct(&c.w));
+  tn_emit_window(e, &c.w, c.batch * c.filters);
   e->table(e, "};\n");
   e->line(e, "conv(&conv_%u, %s, %s, %s, %s, %s);", e->step, e->input(e, 0), e->input(e, 1),
           e->input(e, 2), e->output(e, 0), e->scratch(e));
@@ -60,7 +54,7 @@ static void depthwise_emit(const tn_emit *e) {
   e->code(e, "code/window_taps.c");
   e->code(e, "emit/depthwise.c");
   e->table(e, "static const struct window window_%u = ", e->step);
-  window_table(e, &c.w, c.batch * c.filters);
+  tn_emit_window(e, &c.w, c.batch * c.filters);
   e->table(e, ";\n");
   e->line(e, "depthwise(&window_%u, %d, %d, %s, %s, %s, %s);", e->step, (int)c.channels,
           (int)(c.filters / c.channels), e->input(e, 0), e->input(e, 1), e->input(e, 2),
@@ -73,9 +67,13 @@ static void transpose_emit(const tn_emit *e) {
   const tn_window w = tn_window_padded(&c.w, 2);
   e->code(e, "code/window.c");
   e->code(e, "emit/conv_transpose.c");
-  e->table(e, "static const struct conv_transpose conv_transpose_%u = {%d, %d, %d, %d, ", e->step,
-           (int)c.batch, (int)c.groups, (int)(c.channels / c.groups), (int)(c.filters / c.groups));
-  window_table(e, &w, c.batch * c.filters);
+  e->table(e,
+           "static const struct conv_transpose conv_transpose_%u = {\n"
+           "    .batch = %d, .groups = %d, .channels = %d, .filters = %d,\n"
+           "    .w = ",
+           e->step, (int)c.batch, (int)c.groups, (int)(c.channels / c.groups),
+           (int)(c.filters / c.groups));
+  tn_emit_window(e, &w, c.batch * c.filters);
   e->table(e, "};\n");
   e->line(e, "conv_transpose(&conv_transpose_%u, %s, %s, %s, %s);", e->step, e->input(e, 0),
           e->input(e, 1), e->input(e, 2), e->output(e, 0));

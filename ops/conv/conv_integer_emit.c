@@ -2,6 +2,7 @@
  * data of the run. */
 #include "conv_integer.h"
 #include "tenon/experimental/emit_elementwise.h"
+#include "tenon/experimental/emit_window.h"
 
 enum { X, W, X_ZERO, W_ZERO };
 
@@ -63,14 +64,14 @@ static void emit(const tn_emit *e) {
   e->code(e, "code/window_taps.c");
   e->code(e, "emit/integer_sums.c");
   write_function(e, name);
-  e->table(e, "static const struct integer_sums integer_sums_%u = {%d, %d, %d, %d, %d,\n", e->step,
-           (int)q.c.batch, (int)q.c.groups, (int)(q.c.channels / q.c.groups),
+  e->table(e,
+           "static const struct integer_sums integer_sums_%u = {\n"
+           "    .images = %d, .groups = %d, .channels = %d, .filters = %d, .zero_step = %d,\n"
+           "    .w = ",
+           e->step, (int)q.c.batch, (int)q.c.groups, (int)(q.c.channels / q.c.groups),
            (int)(q.c.filters / q.c.groups), q.w_zero && tn_elements(q.w_zero) > 1);
-  e->table(e, "    {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d}};\n",
-           (int)(q.c.batch * q.c.filters), (int)w.in[0], (int)w.in[1], (int)w.out[0], (int)w.out[1],
-           (int)w.kernel[0], (int)w.kernel[1], (int)w.stride[0], (int)w.stride[1],
-           (int)w.dilation[0], (int)w.dilation[1], (int)w.pad_lo[0], (int)w.pad_lo[1],
-           (int)w.pad_hi[0], (int)w.pad_hi[1]);
+  tn_emit_window(e, &w, q.c.batch * q.c.filters);
+  e->table(e, "};\n");
   e->line(e, "%s(&integer_sums_%u, %s, %s, %s, %s, %s);", name, e->step, e->input(e, X),
           e->input(e, W), e->input(e, X_ZERO), e->input(e, W_ZERO), e->output(e, 0));
 }

@@ -164,6 +164,7 @@ static void write_residual(const tn_emit *e, const quant_conv *q) {
   char y_scale[TN_EMIT_NUMBER], z_scale[TN_EMIT_NUMBER], sum_scale[TN_EMIT_NUMBER];
   e->code(e, "emit/quant_residual.c");
   e->function(e, name,
+              "/* y = the codes of y + z. */\n"
               "static void %s(const struct quant_residual *s, const %s *z, %s *y, int32_t n) {\n"
               "  for (int32_t k = 0; k < n; k++) {\n"
               "    y[k] = (%s)quant_residual_sum(s, y[k], z[k]);\n"
@@ -172,12 +173,14 @@ static void write_residual(const tn_emit *e, const quant_conv *q) {
               name, is_signed ? "int8_t" : "uint8_t", is_signed ? "int8_t" : "uint8_t",
               is_signed ? "int8_t" : "uint8_t");
   e->table(e,
-           "static const struct quant_residual quant_residual_%u = {%d, %d, %d, %d, %d, %s, %s, "
-           "%s};\n",
+           "static const struct quant_residual quant_residual_%u = {\n"
+           "    .y_zero = %d, .z_zero = %d, .zero = %d, .least = %d, .most = %d,\n"
+           "    .y_scale = %s, .z_scale = %s, .scale = %s};\n",
            e->step, (int)a->y_zero, (int)a->z_zero, (int)a->sum_zero,
            (int)tn_max_i64(a->sum_lo, least), (int)tn_min_i64(a->sum_hi, least + 255),
-           tn_emit_float((float)a->y_scale, y_scale), tn_emit_float((float)a->z_scale, z_scale),
-           tn_emit_float((float)a->sum_scale, sum_scale));
+           tn_emit_double((double)(float)a->y_scale, y_scale),
+           tn_emit_double((double)(float)a->z_scale, z_scale),
+           tn_emit_double((double)(float)a->sum_scale, sum_scale));
   e->line(e, "%s(&quant_residual_%u, %s, %s, %d);", name, e->step, e->input(e, QUANT_Z),
           e->output(e, 0), (int)tn_elements(e->call->outputs[0]));
 }
@@ -185,38 +188,39 @@ static void write_residual(const tn_emit *e, const quant_conv *q) {
 /* ---- sums that become f32 ---- */
 
 static void write_float_loops(const tn_emit *e, const char *name, const char *x, const char *w) {
-  e->function(e, name,
-              "static void %s(const struct quant_sums *c, const struct quant_filter *filter,\n"
-              "                             const %s *x, const %s *weights, float *y) {\n"
-              "  const struct window *w = &c->w;\n"
-              "  const int32_t plane = w->in_h * w->in_w;\n"
-              "  for (int32_t at = 0; at < c->images * c->groups * c->filters; at++) {\n"
-              "    const int32_t m = at %% (c->groups * c->filters);\n"
-              "    const %s *from = x + at / c->filters * c->channels * plane;\n"
-              "    const %s *own = weights + m * c->channels * w->kernel_h * w->kernel_w;\n"
-              "    for (int32_t p = 0; p < w->out_h * w->out_w; p++) {\n"
-              "      const int32_t top = p / w->out_w * w->stride_h - w->top;\n"
-              "      const int32_t left = p %% w->out_w * w->stride_w - w->left;\n"
-              "      int32_t sum = filter[m].first;\n"
-              "      for (int32_t k = 0; k < c->channels * w->kernel_h * w->kernel_w; k++) {\n"
-              "        const int32_t i = top + k / w->kernel_w %% w->kernel_h * w->dilation_h;\n"
-              "        const int32_t j = left + k %% w->kernel_w * w->dilation_w;\n"
-              "        if (i >= 0 && i < w->in_h && j >= 0 && j < w->in_w) {\n"
-              "          const int32_t channel = k / (w->kernel_h * w->kernel_w);\n"
-              "          sum += (from[channel * plane + i * w->in_w + j] - c->x_zero) *\n"
-              "                 (own[k] - c->w_zero);\n"
-              "        }\n"
-              "      }\n"
-              "      *y++ = quant_sum_value(c, &filter[m], sum);\n"
-              "    }\n"
-              "  }\n"
-              "}\n",
-              name, x, w, x, w);
+  e->function(
+      e, name,
+      "/* Output by output: the products of the window and the filter, less their zero points. */\n"
+      "static void %s(const struct quant_sums *c, const struct quant_filter *filter,\n"
+      "                             const %s *x, const %s *weights, float *y) {\n"
+      "  const struct window *w = &c->w;\n"
+      "  const int32_t plane = w->in_h * w->in_w;\n"
+      "  for (int32_t at = 0; at < c->images * c->groups * c->filters; at++) {\n"
+      "    const int32_t m = at %% (c->groups * c->filters);\n"
+      "    const %s *from = x + at / c->filters * c->channels * plane;\n"
+      "    const %s *own = weights + m * c->channels * w->kernel_h * w->kernel_w;\n"
+      "    for (int32_t p = 0; p < w->out_h * w->out_w; p++) {\n"
+      "      const int32_t top = p / w->out_w * w->stride_h - w->top;\n"
+      "      const int32_t left = p %% w->out_w * w->stride_w - w->left;\n"
+      "      int32_t sum = filter[m].first;\n"
+      "      for (int32_t k = 0; k < c->channels * w->kernel_h * w->kernel_w; k++) {\n"
+      "        const int32_t i = top + k / w->kernel_w %% w->kernel_h * w->dilation_h;\n"
+      "        const int32_t j = left + k %% w->kernel_w * w->dilation_w;\n"
+      "        if (i >= 0 && i < w->in_h && j >= 0 && j < w->in_w) {\n"
+      "          const int32_t channel = k / (w->kernel_h * w->kernel_w);\n"
+      "          sum += (from[channel * plane + i * w->in_w + j] - c->x_zero) *\n"
+      "                 (own[k] - c->w_zero);\n"
+      "        }\n"
+      "      }\n"
+      "      *y++ = quant_sum_value(c, &filter[m], sum);\n"
+      "    }\n"
+      "  }\n"
+      "}\n",
+      name, x, w, x, w);
 }
 
 static void write_float_tables(const tn_emit *e, const quant_conv *q) {
   const tn_emit_quant n = numbers_of(q);
-  const tn_window *w = &n.w;
   char text[2][TN_EMIT_NUMBER];
   e->table(e, "static const struct quant_filter quant_filter_%u[%d] = {", e->step,
            (int)q->c.filters);
@@ -224,14 +228,15 @@ static void write_float_tables(const tn_emit *e, const quant_conv *q) {
     e->table(e, "%s{%d, %s, %s}", m ? ",\n    " : "\n    ", (int)quant_conv_first(q, m),
              tn_emit_float((float)quant_conv_scale(q, m), text[0]),
              tn_emit_float((float)quant_conv_bias(q, m), text[1]));
-  e->table(e, "};\nstatic const struct quant_sums quant_sums_%u = {%d, %d, %d, %d, %d, %d, %s,\n",
+  e->table(e,
+           "};\nstatic const struct quant_sums quant_sums_%u = {\n"
+           "    .images = %d, .groups = %d, .channels = %d, .filters = %d,\n"
+           "    .x_zero = %d, .w_zero = %d, .x_scale = %s,\n"
+           "    .w = ",
            e->step, (int)n.images, (int)n.groups, (int)n.channels, (int)n.filters, (int)n.x_zero,
            (int)(n.w_zero + moved_by(q)), tn_emit_float((float)q->a->x_scale, text[0]));
-  e->table(e, "    {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d}};\n",
-           (int)(n.images * n.groups * n.filters), (int)w->in[0], (int)w->in[1], (int)w->out[0],
-           (int)w->out[1], (int)w->kernel[0], (int)w->kernel[1], (int)w->stride[0],
-           (int)w->stride[1], (int)w->dilation[0], (int)w->dilation[1], (int)w->pad_lo[0],
-           (int)w->pad_lo[1], (int)w->pad_hi[0], (int)w->pad_hi[1]);
+  tn_emit_window(e, &n.w, n.images * n.groups * n.filters);
+  e->table(e, "};\n");
 }
 
 static void write_float(const tn_emit *e, const quant_conv *q) {

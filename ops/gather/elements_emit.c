@@ -90,6 +90,7 @@ static void gather_elements_emit(const tn_emit *e) {
   elements_table(e, ((const tn_gather_elements_attrs *)e->call->attrs)->axis);
   snprintf(name, sizeof name, "gather_elements_%s", type);
   e->function(e, name,
+              "/* Elements of `bytes` that n indices name. */\n"
               "static void %s(const struct elements *p, const void *x, const %s *index,\n"
               "               void *y, int32_t count, int32_t bytes) {\n"
               "  const uint8_t *from = x;\n"
@@ -114,6 +115,7 @@ static void scatter_elements_emit(const tn_emit *e) {
            tn_dtype(index->dtype)->name);
   if (adds)
     e->function(e, name,
+                "/* Updates are added where indices point. */\n"
                 "static void %s(const struct elements *p, const %s *index,\n"
                 "               const float *updates, float *y, int32_t count) {\n"
                 "  for (int32_t i = 0; i < count; i++) {\n"
@@ -123,6 +125,7 @@ static void scatter_elements_emit(const tn_emit *e) {
                 name, index_type(e));
   else
     e->function(e, name,
+                "/* Updates of `bytes` become the elements where indices point. */\n"
                 "static void %s(const struct elements *p, const %s *index,\n"
                 "               const void *updates, void *y, int32_t count, int32_t bytes) {\n"
                 "  const uint8_t *from = updates;\n"
@@ -157,6 +160,7 @@ static nd tuples_table(const tn_emit *e) {
   e->code(e, "emit/place.c");
   e->code(e, "emit/tuples.c");
   e->function(e, e->call->inputs[1]->dtype == TN_I64 ? "slice_i64" : "slice_i32",
+              "/* The slice that a tuple names. */\n"
               "static int32_t slice_%s(const struct tuples *p, const %s *index) {\n"
               "  int32_t at = 0;\n"
               "  for (int32_t k = 0; k < p->depth; k++) {\n"
@@ -179,6 +183,7 @@ static void gather_nd_emit(const tn_emit *e) {
   snprintf(name, sizeof name, "gather_nd_%s", type);
   e->function(e, name,
               "/* Slices of `slice` bytes, which begin at elements of `bytes`. */\n"
+              "/* The slices that tuples name. */\n"
               "static void %s(const struct tuples *p, const void *x, const %s *index, void *y,\n"
               "               int32_t count, int32_t bytes, int32_t slice) {\n"
               "  const uint8_t *from = x;\n"
@@ -200,6 +205,7 @@ static void scatter_nd_function(const tn_emit *e, const char *name, bool adds) {
   const char *type = tn_dtype(e->call->inputs[1]->dtype)->name;
   if (adds)
     e->function(e, name,
+                "/* Updates are added to the slices that tuples name. */\n"
                 "static void %s(const struct tuples *p, const %s *index, const float *updates,\n"
                 "               float *y, int32_t count, int32_t slice) {\n"
                 "  for (int32_t i = 0; i < count; i++) {\n"
@@ -214,6 +220,7 @@ static void scatter_nd_function(const tn_emit *e, const char *name, bool adds) {
                 name, index_type(e), type);
   else
     e->function(e, name,
+                "/* Updates become the slices that tuples name. */\n"
                 "static void %s(const struct tuples *p, const %s *index, const void *updates,\n"
                 "               void *y, int32_t count, int32_t slice, int32_t bytes) {\n"
                 "  const uint8_t *from = updates;\n"

@@ -115,6 +115,8 @@ static void write_float(const tn_emit *e, const quant_matmul *m) {
   e->code(e, "emit/quant_product.c");
   e->function(
       e, name,
+      "/* y = the products of x and w less their zero points, as f32, plus a bias that may be "
+      "NULL. */\n"
       "static void %s(const struct quant_product *p, const %s *x, const %s *w,\n"
       "               int32_t x_zero, float x_scale, const float *scales, const float *bias,\n"
       "               float *y) {\n"
@@ -133,7 +135,9 @@ static void write_float(const tn_emit *e, const quant_matmul *m) {
       "}\n",
       name, x_signed ? "int8_t" : "uint8_t", w_signed ? "int8_t" : "uint8_t");
   e->table(e,
-           "static const struct quant_product quant_product_%u = {%d, %d, %d, %d, %d, %d, %d};\n",
+           "static const struct quant_product quant_product_%u = {\n"
+           "    .rows = %d, .columns = %d, .depth = %d, .w_row = %d, .w_column = %d,\n"
+           "    .scales_step = %d, .w_zero = %d};\n",
            e->step, (int)m->m, (int)m->n, (int)m->k, m->trans_b ? 1 : (int)m->n,
            m->trans_b ? (int)m->k : 1, tn_elements(m->b_scale) != 1, (int)quant_zero(m->b_zero, 0));
   e->line(e, "%s(&quant_product_%u, %s, %s, %s, %s, %s, %s, %s);", name, e->step,

@@ -56,6 +56,7 @@ static void binarizer_emit(const tn_emit *e) {
   char name[32], threshold[TN_EMIT_NUMBER];
   snprintf(name, sizeof name, "binarize_%s", x_name(e));
   e->function(e, name,
+              "/* y[k] = 1 where x[k] is above the threshold, else 0. */\n"
               "static void %s(const %s *x, %s *y, int32_t n, double threshold) {\n"
               "  for (int32_t k = 0; k < n; k++) {\n"
               "    y[k] = (double)x[k] > threshold ? 1 : 0;\n"

@@ -151,9 +151,9 @@ static void write_votes(const tn_emit *e, const shape *h) {
     }
     first[k + 1] = at;
   }
-  e->table(e, ", %s", indices(e, h, first, f->n_leaves + 1));
-  e->table(e, ", %s", indices(e, h, target, h->n_votes));
-  e->table(e, ", %s", scoring_constant(e, h->weight, weight, h->n_votes));
+  e->table(e, ",\n    .first = %s", indices(e, h, first, f->n_leaves + 1));
+  e->table(e, ", .target = %s", indices(e, h, target, h->n_votes));
+  e->table(e, ", .weight = %s", scoring_constant(e, h->weight, weight, h->n_votes));
 }
 
 static void write_roots(const tn_emit *e, const shape *h) {
@@ -161,7 +161,7 @@ static void write_roots(const tn_emit *e, const shape *h) {
   int32_t *roots = e->memory(e, (uint64_t)tn_max_i64(n, 1) * sizeof *roots);
   if (!roots) return;
   for (int64_t k = 0; k < n; k++) roots[k] = moved(h, FOREST_PART(h->f, int64_t, roots)[k]);
-  e->table(e, ", %s", indices(e, h, roots, n));
+  e->table(e, ", .root = %s", indices(e, h, roots, n));
 }
 
 static const char *base_of(const tn_emit *e, const forest_source *s) {
@@ -176,15 +176,17 @@ static void write_table(const tn_emit *e, const shape *h) {
   columns c;
   if (!level || !columns_make(e, h, &c)) return;
   const char *base = base_of(e, h->s);
-  e->table(e, "static const struct %s forest_%u = {%d, %d, %d, %d, %s", h->name, e->step,
-           (int)h->f->n_roots, (int)depth_of(h, level), (int)h->s->n_targets,
+  e->table(e,
+           "static const struct %s forest_%u = {\n"
+           "    .trees = %d, .depth = %d, .targets = %d, .n_base = %d, .base = %s",
+           h->name, e->step, (int)h->f->n_roots, (int)depth_of(h, level), (int)h->s->n_targets,
            (int)numbers_size(&h->s->base), base);
   write_roots(e, h);
-  e->table(e, ", %s", indices(e, h, c.feature, h->n_nodes));
-  e->table(e, ", %s", indices(e, h, c.yes, h->n_nodes));
-  e->table(e, ", %s", indices(e, h, c.no, h->n_nodes));
-  if (h->mode < 0) e->table(e, ", %s", indices(e, h, c.rule, h->n_nodes));
-  e->table(e, ", %s", scoring_constant(e, h->split, c.split, h->n_nodes));
+  e->table(e, ",\n    .feature = %s", indices(e, h, c.feature, h->n_nodes));
+  e->table(e, ", .yes = %s", indices(e, h, c.yes, h->n_nodes));
+  e->table(e, ", .no = %s", indices(e, h, c.no, h->n_nodes));
+  if (h->mode < 0) e->table(e, ", .rule = %s", indices(e, h, c.rule, h->n_nodes));
+  e->table(e, ", .split = %s", scoring_constant(e, h->split, c.split, h->n_nodes));
   write_votes(e, h);
   e->table(e, "};\n");
 }

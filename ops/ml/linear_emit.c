@@ -40,6 +40,7 @@ static void write_product(const tn_emit *e, const linear *l, scoring *s, char *n
               "  int32_t rows, width;\n"
               "  const %s *coefficients, *intercepts; /* intercepts: may be NULL */\n"
               "};\n\n"
+              "/* scores[k] = the product of row k and the features, plus its intercept. */\n"
               "static void %s(const struct %s *l, const %s *x, double *scores) {\n"
               "  for (int32_t k = 0; k < l->rows; k++) {\n"
               "    const %s *row = l->coefficients + k * l->width;\n"
@@ -52,8 +53,10 @@ static void write_product(const tn_emit *e, const linear *l, scoring *s, char *n
               "}\n",
               name, number, name, name, tn_emit_c_type(x->dtype), number);
   const char *coefficients = scoring_constant(e, dtype, l->coefficients.data, n);
-  e->table(e, "static const struct %s linear_%u = {%d, %d, %s, %s};\n", name, e->step, (int)l->rows,
-           (int)l->width, coefficients,
+  e->table(e,
+           "static const struct %s linear_%u = {\n"
+           "    .rows = %d, .width = %d, .coefficients = %s, .intercepts = %s};\n",
+           name, e->step, (int)l->rows, (int)l->width, coefficients,
            l->intercepts.size ? scoring_constant(e, dtype, l->intercepts.data, l->rows) : "NULL");
   s->function = name;
   s->model = model;

@@ -5,9 +5,12 @@
 static void emit(const tn_emit *e, const groups *s) {
   char epsilon[TN_EMIT_NUMBER];
   e->code(e, "emit/groups.c");
-  e->table(e, "static const struct groups groups_%u = {%d, %d, %d, %d, %d, %d, %d, %s};\n", e->step,
-           (int)s->groups, (int)s->n, (int)s->repeat, (int)s->step, (int)s->run, (int)s->period,
-           s->centred, tn_emit_double(s->epsilon, epsilon));
+  e->table(e,
+           "static const struct groups groups_%u = {\n"
+           "    .groups = %d, .n = %d, .repeat = %d, .step = %d, .run = %d, .period = %d,\n"
+           "    .centred = %d, .epsilon = %s};\n",
+           e->step, (int)s->groups, (int)s->n, (int)s->repeat, (int)s->step, (int)s->run,
+           (int)s->period, s->centred, tn_emit_double(s->epsilon, epsilon));
   e->line(e, "normalise_groups(&groups_%u, %s, %s, %s, %s, %s, %s);", e->step, e->input(e, 0),
           e->input(e, 1), e->input(e, 2), e->output(e, 0), e->output(e, 1), e->output(e, 2));
 }

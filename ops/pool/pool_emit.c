@@ -1,6 +1,6 @@
 /* Pools as C, for one and two spatial dims, and the global mean. */
 #include "pool_shape.h"
-#include "tenon/experimental/emit_c.h"
+#include "tenon/experimental/emit_window.h"
 
 static const char *refuse(const tn_call *call) {
   return call->inputs[0]->rank > 4 ? "takes 1 or 2 spatial dims" : NULL;
@@ -11,11 +11,8 @@ static void window_emit(const tn_emit *e, const pool_shape *p) {
   e->code(e, "code/window.c");
   e->code(e, "code/window_taps.c");
   e->table(e, "static const struct window window_%u = ", e->step);
-  e->table(e, "{%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d};\n", (int)p->channels,
-           (int)w.in[0], (int)w.in[1], (int)w.out[0], (int)w.out[1], (int)w.kernel[0],
-           (int)w.kernel[1], (int)w.stride[0], (int)w.stride[1], (int)w.dilation[0],
-           (int)w.dilation[1], (int)w.pad_lo[0], (int)w.pad_lo[1], (int)w.pad_hi[0],
-           (int)w.pad_hi[1]);
+  tn_emit_window(e, &w, p->channels);
+  e->table(e, ";\n");
 }
 
 static void max_emit(const tn_emit *e) {

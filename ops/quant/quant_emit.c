@@ -74,6 +74,7 @@ static void emit_dequantize(const tn_emit *e) {
   char name[32];
   snprintf(name, sizeof name, "dequantize_%s", tn_dtype(code->dtype)->name);
   e->function(e, name,
+              "/* y[k] = (x[k] - zero) * scale. */\n"
               "static void %s(const %s *x, float *y, int32_t n, float scale, float zero) {\n"
               "  for (int32_t k = 0; k < n; k++) {\n"
               "    y[k] = ((float)x[k] - zero) * scale;\n"
@@ -120,10 +121,12 @@ static void emit_add(const tn_emit *e) {
   e->code(e, "emit/round_even.c");
   e->code(e, "emit/quant_add.c");
   e->function(e, name,
+              "/* y[k] = a + b; one value of either may stand for all, with a step of 0. */\n"
               "static void %s(const struct quant_add *s, const %s *a, int32_t a_step,\n"
               "               const %s *b, int32_t b_step, %s *y, int32_t n) {\n"
               "  for (int32_t k = 0; k < n; k++) {\n"
-              "    y[k] = (%s)quant_sum(s, (float)a[k * a_step], (float)b[k * b_step]);\n"
+              "    const float sum = quant_sum(s, (float)a[k * a_step], (float)b[k * b_step]);\n"
+              "    y[k] = (%s)sum;\n"
               "  }\n"
               "}\n",
               name, type, type, type, type);

@@ -23,7 +23,7 @@ static const char *refuse(const tn_call *call) {
 }
 
 static void write_walk(const tn_emit *e, const walk *w, int64_t size) {
-  e->table(e, "{%d, %d, {", (int)w->rank, (int)size);
+  e->table(e, "{.rank = %d, .size = %d, .dim = {", (int)w->rank, (int)size);
   for (int32_t k = 0; k < w->rank; k++)
     e->table(e, "%s{%d, %d}", k ? ", " : "", (int)w->dims[k], (int)w->strides[k]);
   e->table(e, "%s}}", w->rank ? "" : "{0, 0}");
@@ -31,6 +31,8 @@ static void write_walk(const tn_emit *e, const walk *w, int64_t size) {
 
 static void write_function(const tn_emit *e, const fold *f) {
   e->function(e, f->name,
+              "/* Each output is made of its runs: what is whole in 32 parts, then the parts, then "
+              "the rest. */\n"
               "static void %s(const struct reduction *r, const float *x, float *y) {\n"
               "  for (int32_t o = 0; o < r->outputs.size; o++) {\n"
               "    const float *from = x + walk_place(&r->outputs, o);\n"
@@ -69,11 +71,11 @@ static void write_call(const tn_emit *e, const char *name, int64_t parts) {
   reduction r;
   if (reduction_make(e->call, &r)) return;
   const runs u = runs_of(&r.summed);
-  e->table(e, "static const struct reduction reduction_%u = {", e->step);
+  e->table(e, "static const struct reduction reduction_%u = {\n    .outputs = ", e->step);
   write_walk(e, &r.kept, r.kept.size);
-  e->table(e, ", ");
+  e->table(e, ",\n    .runs = ");
   write_walk(e, &u.outer, u.n);
-  e->table(e, ", %d, %d, %d};\n", (int)u.length, (int)u.stride,
+  e->table(e, ",\n    .length = %d, .step = %d, .in_parts = %d};\n", (int)u.length, (int)u.stride,
            (int)(r.inner_kept ? 0 : u.length / parts * parts));
   e->line(e, "%s(&reduction_%u, %s, %s);", name, e->step, e->input(e, 0), e->output(e, 0));
 }
@@ -90,6 +92,7 @@ static void write_whole(const tn_emit *e, const whole *f) {
   snprintf(name, sizeof name, "%s_%s", f->name, tn_dtype(e->call->inputs[0]->dtype)->name);
   e->code(e, "emit/reduction.c");
   e->function(e, name,
+              "/* Each output is made of the elements of its runs, in their order. */\n"
               "static void %s(const struct reduction *r, const %s *x, %s *y) {\n"
               "  for (int32_t o = 0; o < r->outputs.size; o++) {\n"
               "    const %s *from = x + walk_place(&r->outputs, o);\n"

@@ -32,8 +32,11 @@ static void emit_copy(const tn_emit *e, const tn_region *r, uint32_t index, int6
   axis dims[TN_MAX_RANK];
   int64_t run;
   const int32_t n = simplify(r, element, dims, &run);
-  e->table(e, "static const struct region region_%u_%u = {%d, %d, %d, %d, {", e->step, index,
-           (int)run, (int)(r->src_offset * element), (int)(r->dst_offset * element), n);
+  e->table(e,
+           "static const struct region region_%u_%u = {\n"
+           "    .run = %d, .from = %d, .to = %d, .rank = %d, .dim = {",
+           e->step, index, (int)run, (int)(r->src_offset * element), (int)(r->dst_offset * element),
+           n);
   for (int32_t k = 0; k < n; k++)
     e->table(e, "%s{%d, %d, %d}", k ? ", " : "", (int)dims[k].size, (int)dims[k].from,
              (int)dims[k].to);

@@ -28,7 +28,12 @@ static uint64_t scratch(const tn_call *call, int32_t gates) {
 
 static void write_shape(const tn_emit *e, const rnn *n) {
   char clip[TN_EMIT_NUMBER];
-  e->table(e, "static const struct rnn rnn_%u = {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %s, {",
+  e->table(e,
+           "static const struct rnn rnn_%u = {\n"
+           "    .steps = %d, .batch = %d, .input = %d, .hidden = %d, .gates = %d,\n"
+           "    .directions = %d, .reverse = %d, .batch_first = %d, .input_forget = %d,\n"
+           "    .reset_later = %d, .clip = %s,\n"
+           "    .activation = {",
            e->step, (int)n->steps, (int)n->batch, (int)n->input, (int)n->hidden, (int)n->gates,
            (int)n->directions, n->reverse, n->batch_first, n->input_forget, n->linear_before_reset,
            tn_emit_float((float)n->clip, clip));
@@ -54,7 +59,9 @@ static void emit(const tn_emit *e, int32_t gates) {
   const char *name = gates == 4 ? "lstm" : gates == 3 ? "gru" : "simple";
   e->code(e, "kit/vmath.h");
   if (has_relu(&n))
-    e->function(e, "rnn_relu", "static float rnn_relu(float x) { return x < 0.0f ? 0.0f : x; }\n");
+    e->function(e, "rnn_relu",
+                "/* The larger of x and 0. */\nstatic float rnn_relu(float x) { return x < 0.0f ? "
+                "0.0f : x; }\n");
   e->code(e, "emit/rnn.c");
   e->code(e, gates == 4 ? "emit/lstm.c" : gates == 3 ? "emit/gru.c" : "emit/simple.c");
   write_shape(e, &n);

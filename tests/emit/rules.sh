@@ -20,6 +20,12 @@ says 0 '' emit-c "$data/pools.onnx" -o "$work/seeded" --random=9
 cmp -s "$work/seeded/model.c" "$work/a/model.c" || fail "the vector changes model.c"
 cmp -s "$work/seeded/test.c" "$work/a/test.c" && fail "--random=9 changes nothing"
 
+# where it comes from
+grep -q "$(sha256sum <"$data/pools.onnx" | cut -d' ' -f1)" "$work/a/model.h" ||
+  fail "the header does not say which model it is"
+grep -q "Tenon $("$tenon" --version | grep -oE '[0-9]+\.[0-9]+[^ ]*' | head -n 1)" "$work/a/model.h" ||
+  fail "the header does not say which version wrote it"
+
 # the test that is written can fail
 says 0 '' emit-c "$data/convolutions.onnx" -o "$work/wrong"
 sed -i '0,/0x1\./s//0x1.1/' "$work/wrong/weights.c"

@@ -13,13 +13,30 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 rm -rf "$work" && mkdir -p "$work" || exit 1
 failures=0 passed=0
 unset TENON_PLUGIN_PATH
-strict="-std=c11 -O2 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Werror"
+strict="-std=c11 -O2 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
+  -Wcast-align -Wcast-qual -Wundef -Wvla -Wdouble-promotion -Wbad-function-cast
+  -Wmissing-declarations -Wmissing-prototypes -Wstrict-prototypes -Werror"
 board=$here/../../examples/keyword_spotter_mcu/board # start-up and memory
 m4="-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16"
 
 fail() {
   echo "FAILED: $*"
   failures=$((failures + 1))
+}
+# The names of functions that no comment stands before.
+uncommented() { # FILE
+  awk '/^(static|typedef) [a-z].*\(/ && !/= *\{/ && last !~ /\*\/$/ { print FILENAME ": " $0; bad = 1 }
+    { last = $0 } END { exit bad }' "$1"
+}
+# No chain of calls is longer than the run and four below it; the C library takes what is left.
+stack_fits() { # DIR NAME
+  awk '$2 > 1024 { bad = 1 } /_run\t/ { run = $2; next } { print $2 > "/dev/stderr" }
+    END { print (bad ? 9999 : 0) + run > "/dev/stderr" }' "$1/$2.su" 2>"$1/frames"
+  [ "$(tail -n 1 "$1/frames")" -lt 9999 ] || { fail "$1: a function with more than 1 kB"; return; }
+  bytes=$(($(tail -n 1 "$1/frames") + $(head -n -1 "$1/frames" | sort -rn | head -n 4 |
+    awk '{ n += $1 } END { print n + 0 }')))
+  [ "$((bytes + 256))" -le "$(awk '/_STACK_BYTES/ { print $3 }' "$1/model.h")" ] ||
+    fail "$1: $bytes bytes of stack ($2)"
 }
 has() { command -v "$1" >/dev/null || { echo "skipped: there is no $1"; return 1; }; }
 arm='' riscv='' clang=''
@@ -34,17 +51,18 @@ on_host() { # DIR
   # shellcheck disable=SC2086
   (cd "$1" && cc ${strict/c11/c99} -fsyntax-only ./*.c 2>&1) || { fail "$1 is no C99"; return; }
   # shellcheck disable=SC2086
-  [ -z "$clang" ] || (cd "$1" && clang $strict -fsyntax-only ./*.c 2>&1) ||
+  [ -z "$clang" ] || (cd "$1" && clang $strict ./*.c -lm -o clang 2>&1 && timeout 60 ./clang) ||
     { fail "$1: clang"; return; }
+  c++ -std=c++11 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -x c++ "$1/model.h" ||
+    { fail "$1: the header is no C++"; return; }
+  uncommented "$1/model.c" || { fail "$1: functions without a comment"; return; }
   # where the sanitizers are installed
   if (cd "$1" && cc -std=c11 -O1 -fsanitize=address,undefined -fno-sanitize-recover ./*.c -lm \
     -o checked 2>/dev/null); then
     timeout 100 "$1/checked" >"$1/log" 2>&1 || { fail "$1: $(head -n 5 "$1/log")"; return; }
   fi
   # shellcheck disable=SC2086
-  (cd "$1" && cc $strict -c model.c -o stack.o -fstack-usage) &&
-    awk -v dir="$1" '$2 > 1024 { print dir ": " $0; bad = 1 } END { exit bad }' "$1/stack.su" ||
-    fail "$1: a function has more than 1 kB of stack"
+  (cd "$1" && cc $strict -c model.c -o stack.o -fstack-usage) && stack_fits "$1" stack
   passed=$((passed + 1))
 }
 
@@ -61,7 +79,7 @@ on_arm() { # DIR
   arm-none-eabi-nm "$1/m4.elf" | grep -E " (_?malloc|_?free|_?printf|pthread$soft)" &&
     fail "$1: the image has functions that it should not need"
   # shellcheck disable=SC2086
-  arm-none-eabi-gcc $strict $m4 -c -o "$1/m4.o" "$1/model.c"
+  arm-none-eabi-gcc $strict $m4 -fstack-usage -c -o "$1/m4.o" "$1/model.c" && stack_fits "$1" m4
   code=$(arm-none-eabi-size -A "$1/m4.o" | awk '$1 ~ /^\.text/ { n += $2 } END { print n }')
   # the calls grow with the steps of the model, the loops do not
   calls=$((16#$(arm-none-eabi-nm -S "$1/m4.o" | awk '$4 ~ /_run$/ { print $2 }')))

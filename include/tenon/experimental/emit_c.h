@@ -76,14 +76,18 @@ typedef struct tn_emitter {
 enum { TN_EMIT_NUMBER = 32 };
 static inline const char *tn_emit_double(double x, char *text) {
   if (isnan(x) || isinf(x))
-    snprintf(text, TN_EMIT_NUMBER, "%s%s", signbit(x) ? "-" : "", isnan(x) ? "NAN" : "INFINITY");
+    snprintf(text, TN_EMIT_NUMBER, "%s(double)%s", signbit(x) ? "-" : "",
+             isnan(x) ? "NAN" : "INFINITY");
   else
     snprintf(text, TN_EMIT_NUMBER, "%a", x);
   return text;
 }
 static inline const char *tn_emit_float(float x, char *text) {
-  tn_emit_double((double)x, text);
-  return isnan(x) || isinf(x) ? text : strcat(text, "f");
+  if (isnan(x) || isinf(x))
+    snprintf(text, TN_EMIT_NUMBER, "%s%s", signbit(x) ? "-" : "", isnan(x) ? "NAN" : "INFINITY");
+  else
+    snprintf(text, TN_EMIT_NUMBER, "%af", (double)x);
+  return text;
 }
 
 #ifdef __cplusplus

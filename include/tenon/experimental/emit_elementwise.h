@@ -80,6 +80,7 @@ static inline void tn_emit_zip_line(const tn_emit *e, const tn_emit_zip *f, cons
   const char *third = f->types[2];
   e->code(e, "code/broadcast.c");
   e->function(e, f->name,
+              "/* y = %s, of operands that broadcast to y. */\n"
               "static void %s(const struct broadcast *s, const %s *from_a, const %s *from_b,\n"
               "               %s%s%s%s *y) {\n"
               "  const int32_t last = s->rank - 1, n = s->dim[last].size;\n"
@@ -95,11 +96,12 @@ static inline void tn_emit_zip_line(const tn_emit *e, const tn_emit_zip *f, cons
               "    }\n"
               "  } while (broadcast_next(s, at, place) != 0);\n"
               "}\n",
-              f->name, f->types[0], f->types[1], third ? "const " : "", third ? third : "",
-              third ? " *from_c, " : "", f->to, f->types[0], f->types[1],
+              f->value, f->name, f->types[0], f->types[1], third ? "const " : "",
+              third ? third : "", third ? " *from_c, " : "", f->to, f->types[0], f->types[1],
               third ? "      const " : "", third ? third : "",
               third ? " c = from_c[place[2] + i * step[2]];\n" : "", f->value);
-  e->table(e, "static const struct broadcast broadcast_%u_%u = {%d, {", e->step, id, s->rank);
+  e->table(e, "static const struct broadcast broadcast_%u_%u = {.rank = %d, .dim = {", e->step, id,
+           s->rank);
   for (int32_t k = 0; k < s->rank; k++)
     e->table(e, "%s{%d, {%d, %d, %d}}", k ? ", " : "", (int)s->size[k], (int)s->stride[0][k],
              (int)s->stride[1][k], third ? (int)s->stride[2][k] : 0);

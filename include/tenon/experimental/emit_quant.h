@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "tenon/experimental/emit_c.h"
+#include "tenon/experimental/emit_window.h"
 #include "tenon/kit/checked.h"
 #include "tenon/kit/tensor.h"
 #include "tenon/kit/window.h"
@@ -161,17 +161,15 @@ static inline const char *tn_emit_quant_refuse(const tn_emit_quant *q) {
 /* ---- tables ---- */
 
 static inline void tn_emit_quant_shape(const tn_emit *e, const tn_emit_quant *q, int bits) {
-  const tn_window *w = &q->w;
-  e->table(
-      e,
-      "static const struct quant_conv quant_conv_%u = {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d,\n",
-      e->step, (int)q->images, (int)q->groups, (int)q->channels, (int)q->filters, (int)q->x_zero,
-      (int)q->w_zero, (int)q->y_zero, (int)q->lo, (int)q->hi, bits);
-  e->table(e, "    {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d}};\n",
-           (int)(q->images * q->groups * q->filters), (int)w->in[0], (int)w->in[1], (int)w->out[0],
-           (int)w->out[1], (int)w->kernel[0], (int)w->kernel[1], (int)w->stride[0],
-           (int)w->stride[1], (int)w->dilation[0], (int)w->dilation[1], (int)w->pad_lo[0],
-           (int)w->pad_lo[1], (int)w->pad_hi[0], (int)w->pad_hi[1]);
+  e->table(e,
+           "static const struct quant_conv quant_conv_%u = {\n"
+           "    .images = %d, .groups = %d, .channels = %d, .filters = %d,\n"
+           "    .x_zero = %d, .w_zero = %d, .y_zero = %d, .least = %d, .most = %d, .bits = %d,\n"
+           "    .w = ",
+           e->step, (int)q->images, (int)q->groups, (int)q->channels, (int)q->filters,
+           (int)q->x_zero, (int)q->w_zero, (int)q->y_zero, (int)q->lo, (int)q->hi, bits);
+  tn_emit_window(e, &q->w, q->images * q->groups * q->filters);
+  e->table(e, "};\n");
 }
 
 static inline void tn_emit_quant_scales(const tn_emit *e, const tn_emit_quant *q, int bits) {

@@ -13,10 +13,12 @@ struct attention_rows { /* of keys or values: of the cache, of the new ones, and
   int32_t n_past, size, step;
 };
 
+/* Row j of keys or values. */
 static const float *attention_row(const struct attention_rows *r, int32_t j) {
   return j < r->n_past ? r->past + j * r->size : r->fresh + (j - r->n_past) * r->step;
 }
 
+/* The sum of the products of a and b: in four sums that are added at the end, or in one. */
 static float attention_dot(const float *a, const float *b, int32_t n, int32_t in_lanes) {
   const int32_t even = in_lanes != 0 ? n / 4 * 4 : 0;
   float lane[4] = {0.0f, 0.0f, 0.0f, 0.0f}, sum = 0.0f;
@@ -134,6 +136,7 @@ static void attention_head(const struct attention *a, int32_t batch, int32_t hea
   }
 }
 
+/* All of it; see struct attention. */
 static void attention(const struct attention *a, const float *q, const float *k, const float *v,
                       const float *past_k, const float *past_v, const void *mask,
                       void (*mask_add)(const void *, int32_t, int32_t, float *), float *y,

@@ -21,6 +21,7 @@ static void conv_transpose_channel(const struct window *w, const float *x, const
   }
 }
 
+/* y = bias, and all that the channels of x add to it; bias may be NULL. */
 static void conv_transpose(const struct conv_transpose *c, const float *x, const float *weights,
                            const float *bias, float *y) {
   const struct window *w = &c->w;

@@ -1,5 +1,6 @@
 /* How quant_depthwise() reads a channel, into rows that have room for pads. */
 typedef void quant_plane(const struct quant_conv *c, const void *x, int32_t plane, int16_t *to);
+/* How it sums up a row: n neighbouring outputs of one filter. */
 typedef void quant_row_sums(const struct quant_conv *c, const int16_t *x, const int16_t *taps,
                             int32_t n, int32_t *sum);
 

@@ -12,6 +12,7 @@ static int16x2_t quant_odd(uint32_t four) {
 #endif
 }
 
+/* sum, and the products of four weights and four elements. */
 static int32_t quant_four(const int8_t *w, const int16_t *x, int32_t sum) {
   uint32_t four;
   memcpy(&four, w, sizeof four);
@@ -19,6 +20,7 @@ static int32_t quant_four(const int8_t *w, const int16_t *x, int32_t sum) {
   return __smlad(quant_odd(four), quant_pair(x + 2), sum);
 }
 #else
+/* sum, and the products of four weights and four elements. */
 static int32_t quant_four(const int8_t *w, const int16_t *x, int32_t sum) {
   return sum + w[0] * x[0] + w[2] * x[1] + w[1] * x[2] + w[3] * x[3];
 }

@@ -5,6 +5,7 @@ struct quant_residual {
   double y_scale, z_scale, scale;
 };
 
+/* The code of y + z. */
 static int32_t quant_residual_sum(const struct quant_residual *s, int32_t y, int32_t z) {
   const double sum = (double)(y - s->y_zero) * s->y_scale + (double)(z - s->z_zero) * s->z_scale;
   const double code = nearbyint(sum / s->scale) + (double)s->zero;

@@ -11,6 +11,7 @@ struct quant_sums {
   struct window w;
 };
 
+/* A sum as f32. */
 static float quant_sum_value(const struct quant_sums *c, const struct quant_filter *filter,
                              int32_t sum) {
   return (float)((double)sum * (double)c->x_scale * (double)filter->scale + (double)filter->bias);

@@ -7,8 +7,10 @@ struct fixed_lstm {
   int32_t scale[9][3];
 };
 
+/* The nearest number of 16 bits. */
 static int32_t fixed_lstm_bounded(int64_t v) { return (int32_t)fixed_clamp(v, -32768, 32767); }
 
+/* v * 2^-bits, halves away from zero. */
 static int64_t fixed_lstm_halves(int64_t v, int32_t bits) {
   const int64_t mask = ((int64_t)1 << bits) - 1;
   return (v >> bits) + ((v & mask) > (mask >> 1) + (v < 0));

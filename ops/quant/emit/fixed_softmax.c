@@ -31,6 +31,7 @@ static void fixed_softmax_row(const struct fixed_softmax *p, const int16_t *x,
   }
 }
 
+/* Row by row. */
 static void fixed_softmax(const struct fixed_softmax *p, const int16_t *x, const int16_t *exp_of,
                           const int16_t *reciprocal, int16_t *y) {
   for (int32_t r = 0; r < p->rows; r++) {

@@ -3,6 +3,7 @@ struct quant_add {
   float a_scale, a_zero, b_scale, b_zero, y_scale, least, most, y_zero, tie;
 };
 
+/* The code of the sum of the codes a and b. */
 static float quant_sum(const struct quant_add *s, float a, float b) {
   const float u = (a - s->a_zero) * s->a_scale, v = (b - s->b_zero) * s->b_scale;
   float q = (u + v) / s->y_scale;

@@ -6,6 +6,7 @@ struct walk {
   } dim[8];
 };
 
+/* Where the element with this index lies, the last dim counted fastest. */
 static int32_t walk_place(const struct walk *w, int32_t index) {
   int32_t at = 0;
   for (int32_t k = w->rank - 1; k >= 0; k--) {

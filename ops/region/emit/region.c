@@ -6,6 +6,7 @@ struct region {
   } dim[8];
 };
 
+/* y = x, run by run. */
 static void region_copy(const struct region *r, const void *x, void *y) {
   const unsigned char *from = (const unsigned char *)x + r->from;
   unsigned char *to = (unsigned char *)y + r->to;

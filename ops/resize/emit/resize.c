@@ -21,6 +21,7 @@ static const float *resize_mix(const struct resize *s, const float *x, const int
   return sum;
 }
 
+/* Each row of y is mixed of rows, and each of its places of places of that row. */
 static void resize_f32(const struct resize *s, const float *x, const int32_t *offset,
                        const float *weight, const int32_t *place, const float *place_weight,
                        float *y, float *sum) {

@@ -11,10 +11,12 @@ struct rnn_weights {
   const float *w, *r, *bias, *peep;
 };
 
+/* x within the clip of the model. */
 static float rnn_clip(const struct rnn *n, float x) {
   return n->clip <= 0.0f ? x : x > n->clip ? n->clip : x < -n->clip ? -n->clip : x;
 }
 
+/* The sum of the products of a and b, in eight sums that are added at the end. */
 static float rnn_dot(const float *a, const float *b, int32_t n) {
   float lane[8] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
   const int32_t even = n / 8 * 8;
@@ -65,6 +67,7 @@ static void rnn_sequence(const struct rnn *n, int32_t direction, int32_t sequenc
   }
 }
 
+/* The part of p that is a direction's, if p is there. */
 static const float *rnn_part(const float *p, int32_t offset) {
   return p != NULL ? p + offset : NULL;
 }

@@ -1,3 +1,4 @@
+/* Lines of n_in values, `inner` apart, that become lines of n_out; parts: 1 of real, 2 of complex values. */
 struct dft {
   int32_t outer, inner, n_in, n_out, in_parts, out_parts;
   int32_t half; /* with inverse, the input is the first half of a spectrum */
@@ -41,6 +42,7 @@ static void dft_line(const struct dft *s, const float *x, float *y, struct fouri
   }
 }
 
+/* All lines; room: three of them. */
 static void dft(const struct dft *s, const float *x, float *y, double *room) {
   for (int32_t line = 0; line < s->outer * s->inner; line++) {
     const int32_t plane = line / s->inner, at = line % s->inner;

@@ -12,6 +12,7 @@ struct fourier_value {
   double re, im;
 };
 
+/* x times root k, or its conjugate in an inverse transform. */
 static struct fourier_value fourier_turn(const struct fourier *s, struct fourier_value x,
                                          int32_t k) {
   const double re = s->roots[2 * k],
@@ -20,6 +21,7 @@ static struct fourier_value fourier_turn(const struct fourier *s, struct fourier
   return y;
 }
 
+/* Two transforms of m values each become one of 2 m. */
 static void fourier_join_2(const struct fourier *s, struct fourier_value *y, int32_t m,
                            int32_t step) {
   for (int32_t u = 0; u < m; u++) {
@@ -31,6 +33,7 @@ static void fourier_join_2(const struct fourier *s, struct fourier_value *y, int
   }
 }
 
+/* Four become one. */
 static void fourier_join_4(const struct fourier *s, struct fourier_value *y, int32_t m,
                            int32_t step) {
   const double sign = s->inverse != 0 ? -1.0 : 1.0;
@@ -74,6 +77,7 @@ static void fourier_join(const struct fourier *s, struct fourier_value *y, int32
   }
 }
 
+/* All joins, from the values of x in the order of the table. */
 static void fourier_join_all(const struct fourier *s, const struct fourier_value *x,
                              struct fourier_value *y, struct fourier_value *room) {
   int32_t m = 1;

@@ -21,6 +21,7 @@ static void stft_frame(const struct stft *s, const float *x, const float *window
   }
 }
 
+/* All frames of all signals; room: three frames. */
 static void stft(const struct stft *s, const float *x, const float *window, float *y,
                  double *room) {
   for (int32_t k = 0; k < s->batch * s->frames; k++) {
