@@ -326,11 +326,14 @@ static int by_text(const void *x, const void *y) {
   return strcmp(a, b);
 }
 
-static int64_t count(const tn_part_list *list, const char *what) {
+/* Lines of a kind in a list, without those that were left out of the whole one. */
+static int64_t count(const tn_part_list *list, const tn_part_list *all, const char *what) {
   int64_t n = 0;
-  for (int64_t k = 0; k < list->lines.n; k++)
-    n += !strncmp(list->lines.data[k].text, what, strlen(what)) &&
-         list->lines.data[k].text[strlen(what)] == ' ';
+  for (int64_t k = 0; k < list->lines.n; k++) {
+    const char *text = list->lines.data[k].text;
+    n += !strncmp(text, what, strlen(what)) && text[strlen(what)] == ' ' &&
+         tn_map_get(&all->index, text, -1) >= 0;
+  }
   return n;
 }
 
@@ -340,11 +343,12 @@ static void write_list(const selection *sel, const tn_runtime *runtime, const tn
   for (int64_t k = 0; k < sel->all.lines.n; k++) cli_parts_print(runtime, lines[k].text, to);
 }
 
-static void write_counts(const char *name, const tn_part_list *list, tn_text *to) {
+static void write_counts(const char *name, const tn_part_list *list, const tn_part_list *all,
+                         tn_text *to) {
   tn_text_add(to, "%s: %lld operators, %lld kernels, %lld rewrites, %lld formats\n", name,
-              (long long)count(list, "op"),
-              (long long)count(list, "kernel") + (long long)count(list, "runs"),
-              (long long)count(list, "rewrite"), (long long)count(list, "format"));
+              (long long)count(list, all, "op"),
+              (long long)count(list, all, "kernel") + (long long)count(list, all, "runs"),
+              (long long)count(list, all, "rewrite"), (long long)count(list, all, "format"));
 }
 
 /* The last part of a path. */
@@ -373,11 +377,12 @@ static void write_report(const selection *sel, const tn_runtime *runtime, const 
                          tn_text *to) {
   const long long n_ops = tn_runtime_n_ops(runtime), n_kernels = tn_runtime_n_kernels(runtime);
   for (int k = 0; k < sel->o->n_models * n_targets(sel->o); k++)
-    write_counts(base_name(sel->o->models[k % sel->o->n_models]), &sel->looks[k].used, to);
-  write_counts("all", &sel->all, to);
+    write_counts(base_name(sel->o->models[k % sel->o->n_models]), &sel->looks[k].used, &sel->all,
+                 to);
+  write_counts("all", &sel->all, &sel->all, to);
   tn_text_add(to, "left out: %lld of %lld operators, %lld of %lld kernels\n",
-              n_ops - (long long)count(&sel->all, "op"), n_ops,
-              n_kernels - (long long)count(&sel->all, "kernel"), n_kernels);
+              n_ops - (long long)count(&sel->all, &sel->all, "op"), n_ops,
+              n_kernels - (long long)count(&sel->all, &sel->all, "kernel"), n_kernels);
   tn_text_add(to, "%s\n", tn_text_get(&sel->notes));
   for (int64_t k = 0; k < sel->all.lines.n; k++) write_users(sel, lines[k].text, to);
 }
@@ -434,7 +439,7 @@ static tn_status write_texts(const selection *sel, const tn_runtime *runtime, tn
 static void say_counts(const selection *sel) {
   tn_text summary;
   tn_text_init(&summary, tn_default_allocator());
-  write_counts(sel->o->folder, &sel->all, &summary);
+  write_counts(sel->o->folder, &sel->all, &sel->all, &summary);
   cli_print("%s", tn_text_get(&summary));
   tn_text_free(&summary);
 }

@@ -23,7 +23,8 @@ cmp -s "$work/seeded/test.c" "$work/a/test.c" && fail "--random=9 changes nothin
 # where it comes from
 grep -q "$(sha256sum <"$data/pools.onnx" | cut -d' ' -f1)" "$work/a/model.h" ||
   fail "the header does not say which model it is"
-grep -q "Tenon $("$tenon" --version | grep -oE '[0-9]+\.[0-9]+[^ ]*' | head -n 1)" "$work/a/model.h" ||
+version=$("$tenon" --version | grep -oE '[0-9]+\.[0-9]+[^ ]*' | head -n 1)
+grep -q "Tenon $version" "$work/a/model.h" ||
   fail "the header does not say which version wrote it"
 
 # the test that is written can fail

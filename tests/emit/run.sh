@@ -25,7 +25,7 @@ fail() {
 }
 # The names of functions that no comment stands before.
 uncommented() { # FILE
-  awk '/^(static|typedef) [a-z].*\(/ && !/= *\{/ && last !~ /\*\/$/ { print FILENAME ": " $0; bad = 1 }
+  awk '/^(static|typedef) [a-z].*\(/ && !/= *\{/ && last !~ /\*\/$/ { print; bad = 1 }
     { last = $0 } END { exit bad }' "$1"
 }
 # No chain of calls is longer than the run and four below it; the C library takes what is left.

@@ -8,6 +8,12 @@ gen=$4 root=$(cd "$data/../.." && pwd)
 
 # the same list each time
 says 0 'a: [0-9]+ operators, [0-9]+ kernels' select "$data/net.onnx" --target none -o "$work/a"
+
+# the report counts what a model needs of what is there, without kernels that were left out again
+says 0 '' select "$root/tests/emit/models/pools.onnx" --target none -o "$work/pools"
+kernels=$(grep -c '^kernel' "$work/pools/parts.txt")
+grep -q "^pools.onnx: [0-9]* operators, $kernels kernels" "$work/pools/report.txt" ||
+  fail "$kernels kernels are listed, and the report says $(head -n 1 "$work/pools/report.txt")"
 says 0 '' select "$data/net.onnx" --target none -o "$work/b"
 cmp "$work/a/parts.txt" "$work/b/parts.txt" || fail "two runs wrote different lists"
 grep -q '^format onnx$' "$work/a/parts.txt" || fail "the reader is not listed"

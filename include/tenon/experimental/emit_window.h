@@ -1,5 +1,5 @@
-/* Windows in tables of C: what emitters (tenon/experimental/emit_c.h) of convolutions and pools share.
- * EXPERIMENTAL. */
+/* Windows in tables of C: what emitters (tenon/experimental/emit_c.h) of convolutions and pools
+ * share. EXPERIMENTAL. */
 #ifndef TENON_EXPERIMENTAL_EMIT_WINDOW_H
 #define TENON_EXPERIMENTAL_EMIT_WINDOW_H
 

@@ -1,4 +1,5 @@
-/* Lines of n_in values, `inner` apart, that become lines of n_out; parts: 1 of real, 2 of complex values. */
+/* Lines of n_in values, `inner` apart, that become lines of n_out; parts: 1 of real values, 2 of
+ * complex ones. */
 struct dft {
   int32_t outer, inner, n_in, n_out, in_parts, out_parts;
   int32_t half; /* with inverse, the input is the first half of a spectrum */
