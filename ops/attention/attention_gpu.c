@@ -196,11 +196,10 @@ KERNEL(attention_rows, (IN(Q), IN(K), IN(V), IN(MASK), OUT(Y)),
 #include "attention_gpu.h"
 
 /* At most, of the loops of a thread of `attention`. */
-static double rounds_of(const attention *a) {
+static int64_t rounds_of(const attention *a) {
   enum { OTHERS = 2 * 64 }; /* tops and sums of the threads */
-  const double scores = (double)tn_ceil_div(a->total, 64);
-  return scores * ((double)a->size + 2) +
-         (double)tn_ceil_div(a->v_size, 64) * ((double)a->total + 1) + OTHERS;
+  return tn_ceil_div(a->total, 64) * (a->size + 2) + tn_ceil_div(a->v_size, 64) * (a->total + 1) +
+         OTHERS;
 }
 
 const char *attention_gpu_refuse(const tn_call *call) {
@@ -213,9 +212,8 @@ const char *attention_gpu_refuse(const tn_call *call) {
   if (a.heads > UINT16_MAX || a.batch > UINT16_MAX) return "takes heads and batches to 65535";
   if ((double)(a.batch * a.heads) * (double)a.n_q * (double)a.total > INT32_MAX)
     return "takes up to 2^31 scores";
-  if (!(call->device && call->device->units) && rounds_of(&a) > TN_GPU_ROUNDS)
-    return "takes fewer keys on a processor";
-  return tn_gpu_refuse_size(call);
+  const char *reason = tn_gpu_refuse_size(call);
+  return reason ? reason : tn_gpu_refuse_rounds(call, rounds_of(&a));
 }
 
 static bool is_in_fours(attention_steps s) {

@@ -49,7 +49,9 @@ enum { ROWS = 4 };
 const char *block_matmul_gpu_refuse(const tn_call *call) {
   blocks w;
   if (blocks_of(call, &w)) return "its blocks do not fit";
-  return tn_gpu_refuse_size(call);
+  const char *reason = tn_gpu_refuse_size(call);
+  return reason ? reason
+                : tn_gpu_refuse_rounds(call, 3 * tn_ceil_div(blocks_row_bytes(&w), 64) + 64);
 }
 
 tn_status block_matmul_gpu_record(const tn_call *call, tn_recorder *recorder) {

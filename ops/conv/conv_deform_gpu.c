@@ -59,10 +59,10 @@ const char *deform_conv_gpu_refuse(const tn_call *call) {
   if ((double)d.c.batch * (double)d.c.channels * (double)d.c.taps * (double)d.c.out_size >
       INT32_MAX)
     return "takes up to 2^31 taps";
-  if (d.c.channels / d.n_offsets > TN_GPU_ROUNDS) return "takes up to 65535 channels an offset";
-  if (d.c.channels / d.c.groups * d.c.taps > TN_GPU_ROUNDS) return "sums up to 65535 products";
   if (d.c.batch * d.c.groups > UINT16_MAX) return "takes batches times groups to 65535";
-  return tn_gpu_refuse_size(call);
+  const char *reason = tn_gpu_refuse_size(call);
+  if (!reason) reason = tn_gpu_refuse_rounds(call, d.c.channels / d.n_offsets);
+  return reason ? reason : tn_gpu_refuse_tiles(call, d.c.channels / d.c.groups * d.c.taps);
 }
 
 tn_status deform_conv_gpu_plan(const tn_call *call, tn_kernel_plan *out) {

@@ -240,23 +240,31 @@ KERNEL(conv_transpose, (IN(X), IN(W), IN(B), OUT(Y), EPILOGUE),
 
 enum { EIGHT = 8 };
 
-static const char *refuse_shape(const tn_call *call, const conv_shape *c) {
+const char *conv_gpu_refuse_rounds(const tn_call *call, const conv_shape *c,
+                                   bool channels_outside) {
+  const tn_window w = tn_window_padded(&c->w, 3);
+  const int64_t channels = c->channels / c->groups;
+  const int64_t sizes[] = {channels, w.kernel[0], w.kernel[1], w.kernel[2], channels};
+  return tn_gpu_refuse_rounds(call, tn_gpu_rounds(channels_outside ? sizes : sizes + 1, 4));
+}
+
+static const char *refuse_shape(const tn_call *call, const conv_shape *c, bool channels_outside) {
   if (c->w.n > 3) return "takes up to three spatial dims";
-  if (c->channels / c->groups * c->taps > TN_GPU_ROUNDS) return "sums up to 65535 products";
   if (c->batch > UINT16_MAX || c->filters > UINT16_MAX) return "takes batches and filters to 65535";
   const char *reason = tn_gpu_refuse_size(call);
+  if (!reason) reason = conv_gpu_refuse_rounds(call, c, channels_outside);
   return reason ? reason : tn_gpu_refuse_epilogue(call);
 }
 
 const char *conv_gpu_refuse(const tn_call *call) {
   conv_shape c;
-  return conv_shape_make(call, &c) ? "its shapes do not fit" : refuse_shape(call, &c);
+  return conv_shape_make(call, &c) ? "its shapes do not fit" : refuse_shape(call, &c, true);
 }
 
 static const char *refuse_many(const tn_call *call, const conv_shape *c) {
   if (c->w.n > 2) return "takes one or two spatial dims";
   if (c->filters / c->groups < EIGHT / 2) return "takes four or more filters a group";
-  return refuse_shape(call, c);
+  return refuse_shape(call, c, false);
 }
 
 const char *conv_packed_gpu_refuse(const tn_call *call) {
@@ -277,7 +285,7 @@ const char *conv_tile_gpu_refuse(const tn_call *call) {
 
 const char *conv_transpose_gpu_refuse(const tn_call *call) {
   conv_shape c;
-  return conv_transpose_shape(call, &c) ? "its shapes do not fit" : refuse_shape(call, &c);
+  return conv_transpose_shape(call, &c) ? "its shapes do not fit" : refuse_shape(call, &c, false);
 }
 
 /* ---- packed ---- */

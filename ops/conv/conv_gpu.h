@@ -11,6 +11,8 @@ typedef struct conv_gpu_product {
 } conv_gpu_product;
 
 conv_gpu_product conv_gpu_product_of(const conv_shape *c);
+/* NULL: a thread may walk over all taps and channels, over these outside or inside. */
+const char *conv_gpu_refuse_rounds(const tn_call *call, const conv_shape *c, bool channels_outside);
 /* NULL: it can be made in tiles. */
 const char *conv_gpu_refuse_tiles(const tn_call *call, const conv_shape *c);
 /* One tap, at the place itself. */

@@ -66,12 +66,16 @@ KERNEL(conv_integer, (IN(X), IN(W), IN(XZ), IN(WZ), OUT(Y)),
 
 enum { DIMS = 3 };
 
+static const char *refuse(const tn_call *call, conv_quant *q) {
+  if (conv_integer_make(call, q)) return "its shapes do not fit";
+  if (q->c.w.n > DIMS) return "has more than three spatial dims";
+  return tn_gpu_refuse_size(call);
+}
+
 const char *conv_integer_gpu_refuse(const tn_call *call) {
   conv_quant q;
-  if (conv_integer_make(call, &q)) return "its shapes do not fit";
-  if (q.c.channels / q.c.groups * q.c.taps > TN_GPU_ROUNDS) return "sums up to 65535 products";
-  if (q.c.w.n > DIMS) return "has more than three spatial dims";
-  return tn_gpu_refuse_size(call);
+  const char *reason = refuse(call, &q);
+  return reason ? reason : conv_gpu_refuse_rounds(call, &q.c, true);
 }
 
 tn_status conv_integer_gpu_record(const tn_call *call, tn_recorder *recorder) {
@@ -95,17 +99,15 @@ tn_status conv_integer_gpu_record(const tn_call *call, tn_recorder *recorder) {
 
 const char *conv_integer_quad_gpu_refuse(const tn_call *call) {
   conv_quant q;
-  const char *reason = conv_integer_gpu_refuse(call);
-  return reason || conv_integer_make(call, &q) ? reason : conv_quad_refuse(&q.c);
+  const char *reason = refuse(call, &q);
+  return reason ? reason : conv_quad_refuse(call, &q.c);
 }
 
 tn_status conv_integer_quad_gpu_plan(const tn_call *call, tn_kernel_plan *out) {
   conv_quant q;
   const tn_status status = conv_integer_make(call, &q);
-  if (status) return status;
-  out->state_bytes = conv_quad_w_bytes(&q.c);
-  out->scratch_bytes = conv_quad_x_bytes(&q.c);
-  return TN_OK;
+  if (!status) conv_quad_plan(&q.c, out);
+  return status;
 }
 
 tn_status conv_integer_quad_gpu_prepare(const tn_call *call) {

@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-#include "conv_geometry.h"
-#include "tenon/experimental/gpu.h"
+#include "conv_gpu.h"
 #include "tenon/kit/element.h"
 
 enum { CONV_QUAD_EIGHT = 8 };
@@ -30,13 +29,13 @@ static inline int64_t conv_quad_blocks(const conv_shape *c) {
 }
 
 /* NULL: shapes whose sums, and what zero points take from them, fit. */
-static inline const char *conv_quad_refuse(const conv_shape *c) {
+static inline const char *conv_quad_refuse(const tn_call *call, const conv_shape *c) {
   if (c->w.n > 2) return "takes one or two spatial dims";
   if (c->filters / c->groups < CONV_QUAD_EIGHT / 2) return "takes four or more filters a group";
   if (c->channels / c->groups * c->taps > INT32_MAX / 65536) return "its sums may exceed 32 bits";
   if (c->batch * c->groups * conv_quads(c) > UINT16_MAX)
     return "takes batches times channels in fours to 65535";
-  return NULL;
+  return conv_gpu_refuse_rounds(call, c, false);
 }
 
 static inline int64_t conv_quad_places(const conv_shape *c) {
@@ -56,6 +55,12 @@ static inline int64_t conv_quad_w_words(const conv_shape *c) {
 
 static inline uint64_t conv_quad_w_bytes(const conv_shape *c) {
   return (uint64_t)(conv_quad_w_words(c) + c->filters) * sizeof(int32_t);
+}
+
+/* X is packed in scratch, W by prepare() in the state. */
+static inline void conv_quad_plan(const conv_shape *c, tn_kernel_plan *out) {
+  out->state_bytes = conv_quad_w_bytes(c);
+  out->scratch_bytes = conv_quad_x_bytes(c);
 }
 
 /* W [filters][channels of a group][taps] of filter m: word [tap][quad][8], and the sum. */

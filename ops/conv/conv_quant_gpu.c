@@ -89,6 +89,7 @@ KERNEL(quant_conv_any, (IN(X), IN(W), IN(SCALE), IN(B), IN(Z), IN(W_ZERO), OUT(Y
   }
 }
 #else
+#include "conv_gpu.h"
 #include "conv_quad.h"
 #include "quant_conv.h"
 #include "tenon/kit/checked.h"
@@ -120,22 +121,21 @@ static const char *refuse(const tn_call *call, quant_conv *q) {
 
 const char *quant_conv_gpu_refuse(const tn_call *call) {
   quant_conv q;
-  return refuse(call, &q);
+  const char *reason = refuse(call, &q);
+  return reason ? reason : conv_gpu_refuse_rounds(call, &q.c, true);
 }
 
 const char *quant_conv_quad_gpu_refuse(const tn_call *call) {
   quant_conv q;
   const char *reason = refuse(call, &q);
-  return reason ? reason : conv_quad_refuse(&q.c);
+  return reason ? reason : conv_quad_refuse(call, &q.c);
 }
 
 tn_status quant_conv_quad_gpu_plan(const tn_call *call, tn_kernel_plan *out) {
   quant_conv q;
   const tn_status status = quant_conv_make(call, &q);
-  if (status) return status;
-  out->state_bytes = conv_quad_w_bytes(&q.c);
-  out->scratch_bytes = conv_quad_x_bytes(&q.c);
-  return TN_OK;
+  if (!status) conv_quad_plan(&q.c, out);
+  return status;
 }
 
 tn_status quant_conv_quad_gpu_prepare(const tn_call *call) {
@@ -143,16 +143,6 @@ tn_status quant_conv_quad_gpu_prepare(const tn_call *call) {
   const tn_status status = quant_conv_make(call, &q);
   if (!status) conv_quad_pack_w(&q.c, q.w, call->state);
   return status;
-}
-
-static void add_window(tn_gpu *g, const conv_shape *c, int32_t dims) {
-  const tn_window w = tn_window_padded(&c->w, dims);
-  const int64_t *const lists[] = {w.in, w.out, w.kernel, w.stride, w.dilation, w.pad_lo};
-  tn_gpu_int(g, c->channels / c->groups);
-  tn_gpu_int(g, c->filters / c->groups);
-  tn_gpu_int(g, c->groups);
-  for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
-    for (int32_t d = 0; d < dims; d++) tn_gpu_int(g, lists[k][d]);
 }
 
 /* The last bounds are those of the type, too. */
@@ -203,7 +193,7 @@ tn_status quant_conv_quad_gpu_record(const tn_call *call, tn_recorder *recorder)
   add_constants(&g, &q);
   tn_gpu_const(&g, count_of(q.w_zero));
   tn_gpu_const(&g, conv_quad_has_zeros(q.w, q.w_zero));
-  add_window(&g, &q.c, 2);
+  conv_gpu_window(&g, &q.c, 2);
   add_numbers(&g, &q);
   tn_gpu_int(&g, conv_quad_less(q.x));
   tn_gpu_int(&g, conv_quad_less(q.w));
@@ -220,7 +210,7 @@ tn_status quant_conv_gpu_record(const tn_call *call, tn_recorder *recorder) {
   tn_gpu_out(&g, 0);
   add_constants(&g, &q);
   tn_gpu_const(&g, count_of(q.w_zero));
-  add_window(&g, &q.c, 3);
+  conv_gpu_window(&g, &q.c, 3);
   add_numbers(&g, &q);
   return tn_gpu_run(&g, recorder, tn_gpu_groups(q.c.out_size, 64), (uint32_t)q.c.filters,
                     (uint32_t)q.c.batch);

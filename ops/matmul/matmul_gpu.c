@@ -152,9 +152,6 @@ KERNEL(gemm_few_rows, (IN(A), IN(B), IN(C), OUT(Y), EPILOGUE),
 #else
 #include "product_gpu.h"
 
-const char *matmul_gpu_refuse(const tn_call *call) { return product_gpu_refuse(call, MATMUL); }
-const char *gemm_gpu_refuse(const tn_call *call) { return product_gpu_refuse(call, GEMM); }
-
 /* How gemm_few_rows reads B, and what a group of it does. */
 typedef struct few_rows {
   int64_t kind, columns;
@@ -186,6 +183,18 @@ static tn_gpu_tiles tiles_of(const tn_call *call, const product *p) {
   enum { TILE = 64, SLICE = 16 };
   return tn_gpu_tiles_of(call, (int64_t[]){p->m, p->n, p->k}, p->batch, TILE, TILE, SLICE);
 }
+
+static const char *refuse(const tn_call *call, product_kind kind) {
+  const char *reason = product_gpu_refuse(call, kind);
+  product p;
+  if (reason || product_of(call, kind, &p)) return reason;
+  const product_steps s = product_steps_of(&p);
+  if (p.m >= PRODUCT_FEW_ROWS) return tn_gpu_refuse_tiles(call, p.k);
+  return tn_gpu_refuse_rounds(call, few_rows_of(call, &p, &s).kind == ALONG_K ? p.k / 4 : p.k);
+}
+
+const char *matmul_gpu_refuse(const tn_call *call) { return refuse(call, MATMUL); }
+const char *gemm_gpu_refuse(const tn_call *call) { return refuse(call, GEMM); }
 
 static tn_status plan(const tn_call *call, product_kind kind, tn_kernel_plan *out) {
   product p;

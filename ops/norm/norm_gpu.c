@@ -137,11 +137,6 @@ KERNEL(lrn, (IN(X), OUT(Y)),
 #include "groups.h"
 #include "tenon/experimental/gpu.h"
 
-const char *norm_gpu_refuse(const tn_call *call) {
-  if (tn_elements(call->inputs[0]) == 0) return "there is nothing to normalise";
-  return tn_gpu_refuse_size(call);
-}
-
 const char *batch_normalization_gpu_refuse(const tn_call *call) {
   const tn_batch_normalization_attrs *a = call->attrs;
   if (a->training_mode) return "takes statistics as they are given";
@@ -149,7 +144,16 @@ const char *batch_normalization_gpu_refuse(const tn_call *call) {
   return reason ? reason : tn_gpu_refuse_epilogue(call);
 }
 
-const char *lrn_gpu_refuse(const tn_call *call) { return tn_gpu_refuse_size(call); }
+const char *lrn_gpu_refuse(const tn_call *call) {
+  const char *reason = tn_gpu_refuse_size(call);
+  return reason ? reason : tn_gpu_refuse_rounds(call, ((const tn_lrn_attrs *)call->attrs)->size);
+}
+
+static const char *refuse(const tn_call *call, const groups *s) {
+  enum { SUMS = 2 * 6 };
+  const char *reason = tn_gpu_refuse_size(call);
+  return reason ? reason : tn_gpu_refuse_rounds(call, 3 * tn_ceil_div(s->n, 64) + SUMS);
+}
 
 static tn_status record(const tn_call *call, tn_recorder *r, const groups *s) {
   enum { THREADS = 256, MOST = 8 };
@@ -173,10 +177,15 @@ static tn_status record(const tn_call *call, tn_recorder *r, const groups *s) {
   return tn_gpu_run(&g, r, tn_gpu_groups(s->groups, 1), 1, 1);
 }
 
-#define NORM(op, made)                                                    \
-  tn_status op##_gpu_record(const tn_call *call, tn_recorder *recorder) { \
-    const groups s = made;                                                \
-    return record(call, recorder, &s);                                    \
+#define NORM(op, made)                                                             \
+  const char *op##_gpu_refuse(const tn_call *call) {                               \
+    if (tn_elements(call->inputs[0]) == 0) return "there is nothing to normalise"; \
+    const groups s = made;                                                         \
+    return refuse(call, &s);                                                       \
+  }                                                                                \
+  tn_status op##_gpu_record(const tn_call *call, tn_recorder *recorder) {          \
+    const groups s = made;                                                         \
+    return record(call, recorder, &s);                                             \
   }
 #define LAYER(op, centred)                                            \
   groups_of_layer(call, ((const tn_##op##_attrs *)call->attrs)->axis, \

@@ -148,8 +148,13 @@ enum { ROW_OF_GROUPS = 32768 };
 static const char *refuse(const tn_call *call, tn_status status, const pool_shape *p) {
   if (status) return "its shapes do not fit";
   if (p->w.n > 3) return "takes up to three spatial dims";
-  if (p->taps > TN_GPU_ROUNDS) return "takes windows of up to 65535 elements";
-  return tn_gpu_refuse_size(call);
+  /* the largest of the orders in which the programs walk */
+  const tn_window w = tn_window_padded(&p->w, 3);
+  const int64_t outside[] = {w.kernel[0], w.kernel[1], w.kernel[2]},
+                inside[] = {w.kernel[2], w.kernel[0], w.kernel[1]};
+  const char *reason = tn_gpu_refuse_size(call);
+  if (!reason) reason = tn_gpu_refuse_rounds(call, tn_gpu_rounds(outside, 3));
+  return reason ? reason : tn_gpu_refuse_rounds(call, tn_gpu_rounds(inside, 3));
 }
 
 const char *max_pool_gpu_refuse(const tn_call *call) {

@@ -59,14 +59,25 @@ KERNEL(arg_row, (IN(X), OUT(Y)), (CONST(LEAST), CONST(LAST), INT(rows), INT(n), 
 
 enum { FEW = 1024, LONG = 256 };
 
-const char *arg_gpu_refuse(const tn_call *call) { return tn_gpu_refuse_size(call); }
-
 /* The attributes of ArgMin are those of ArgMax. */
+static tn_axis_view view_of(const tn_call *call) {
+  return tn_axis_view_of(call->inputs[0], ((const tn_arg_max_attrs *)call->attrs)->axis);
+}
+
+static bool is_in_groups(tn_axis_view v) { return tn_axis_rows(v) < FEW && v.n >= LONG; }
+
+const char *arg_gpu_refuse(const tn_call *call) {
+  const tn_axis_view v = view_of(call);
+  const char *reason = tn_gpu_refuse_size(call);
+  return reason ? reason
+                : tn_gpu_refuse_rounds(call, is_in_groups(v) ? tn_ceil_div(v.n, 64) + 64 : v.n);
+}
+
 static tn_status record(const tn_call *call, tn_recorder *recorder, bool least) {
   const tn_arg_max_attrs *a = call->attrs;
-  const tn_axis_view v = tn_axis_view_of(call->inputs[0], a->axis);
+  const tn_axis_view v = view_of(call);
   const int64_t rows = tn_axis_rows(v);
-  const bool in_groups = rows < FEW && v.n >= LONG;
+  const bool in_groups = is_in_groups(v);
   tn_gpu g;
   tn_gpu_begin(&g, call, in_groups ? GPU_arg_row : GPU_arg);
   tn_gpu_in(&g, 0);

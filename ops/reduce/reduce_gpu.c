@@ -109,23 +109,27 @@ enum { DIMS = 3, FEW = 1024, LONG = 256, LOG_SUM_EXP = 9 };
 
 static bool is_int(const tn_call *call) { return tn_dtype(call->inputs[0]->dtype)->is_int; }
 
-const char *reduce_gpu_refuse(const tn_call *call) {
+/* Is a result the work of a group? Those of logarithms of sums walk twice, and are not. */
+static bool is_in_groups(const tn_call *call, const reduction *r, bool walks_twice) {
+  return tn_elements(call->outputs[0]) < FEW && r->summed.size >= LONG && !walks_twice &&
+         !is_int(call);
+}
+
+static const char *refuse(const tn_call *call, bool walks_twice) {
   reduction r;
   if (reduction_make(call, &r)) return "its axes are not constant, or do not fit";
   if (r.kept.rank > DIMS || r.summed.rank > DIMS)
     return "has more than three dims to keep, or to sum up, that do not merge";
   if (is_int(call) && !r.summed.size) return "has no integers to sum up";
-  if (is_int(call) && r.summed.size > TN_GPU_ROUNDS) return "sums up to 65535 integers";
-  return tn_gpu_refuse_size(call);
+  const char *reason = tn_gpu_refuse_size(call);
+  if (reason) return reason;
+  if (is_in_groups(call, &r, walks_twice))
+    return tn_gpu_refuse_rounds(call, tn_ceil_div(r.summed.size, 64) + 64);
+  return tn_gpu_refuse_rounds(call, (walks_twice ? 2 : 1) * r.summed.size);
 }
 
-/* It walks twice, never in groups. */
-const char *reduce_log_sum_exp_gpu_refuse(const tn_call *call) {
-  reduction r;
-  if (!reduction_make(call, &r) && r.summed.size > TN_GPU_ROUNDS / 2)
-    return "sums up to 32767 elements";
-  return reduce_gpu_refuse(call);
-}
+const char *reduce_gpu_refuse(const tn_call *call) { return refuse(call, false); }
+const char *reduce_log_sum_exp_gpu_refuse(const tn_call *call) { return refuse(call, true); }
 
 static void add_walk(tn_gpu *g, const walk *w) {
   for (int32_t k = 0; k < DIMS; k++)
@@ -140,7 +144,7 @@ static tn_status record(const tn_call *call, tn_recorder *recorder, int32_t kind
   const tn_status status = reduction_make(call, &r);
   if (status) return status;
   const int64_t n = tn_elements(call->outputs[0]);
-  const bool in_groups = n < FEW && r.summed.size >= LONG && kind != LOG_SUM_EXP && !is_int(call);
+  const bool in_groups = is_in_groups(call, &r, kind == LOG_SUM_EXP);
   tn_gpu_begin(&g, call, is_int(call) ? GPU_reduce_int : in_groups ? GPU_reduce_row : GPU_reduce);
   tn_gpu_in(&g, 0);
   tn_gpu_out(&g, 0);

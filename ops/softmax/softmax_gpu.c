@@ -54,7 +54,11 @@ KERNEL(hardmax, (IN(X), OUT(Y)), (INT(n), INT(inner)), 64, 1, 1) {
 #include "softmax_shape.h"
 #include "tenon/experimental/gpu.h"
 
-const char *softmax_gpu_refuse(const tn_call *call) { return tn_gpu_refuse_size(call); }
+const char *softmax_gpu_refuse(const tn_call *call) {
+  const char *reason = tn_gpu_refuse_size(call);
+  return reason ? reason
+                : tn_gpu_refuse_rounds(call, 3 * tn_ceil_div(softmax_view(call).n, 64) + 2 * 64);
+}
 
 static tn_status record(const tn_call *call, tn_recorder *r, bool is_log) {
   const tn_axis_view v = softmax_view(call);

@@ -193,8 +193,8 @@ const char *group_query_attention_gpu_refuse(const tn_call *call) {
   if (w.g.size % 4 || w.g.size > LARGEST) return "takes heads of 4, 8, 12 ... 256 elements";
   if (w.g.heads > UINT16_MAX || w.g.batch > UINT16_MAX) return "takes heads and batches to 65535";
   if (w.g.batch * w.g.heads * w.g.present > INT32_MAX) return "takes up to 2^31 scores of a row";
-  if (!(call->device && call->device->units) && rounds_of(&w.g) > TN_GPU_ROUNDS)
-    return "takes fewer keys on a processor";
+  const char *reason = tn_gpu_refuse_rounds(call, rounds_of(&w.g));
+  if (reason) return reason;
   if (w.g.rotated && !w.places) return "a position is beyond the rows of cos_cache";
   if (!fits_data(call, &w.g)) return "lengths or positions do not fit";
   return tn_gpu_refuse_size(call);

@@ -84,14 +84,21 @@ too_long() { # WHY OP ARGUMENTS...
   said=$("$tenon" op run "${@:2}" --device "$device" 2>&1) && fail "$2 runs: $said"
   grep -q "forbidden; $device: .*$1" <<<"$said" || fail "$2: $said"
 }
+rounds="loops of more than 65535 rounds" keys=random:f32[1,1,20000,128]
 too_long "conv_[a-z_]*gpu: " Conv -i X=random:f32[1,1,300,300] -i W=random:f32[1,1,280,280]
-too_long "windows of up to 65535 elements" AveragePool -i X=random:f32[1,1,300,300] \
+too_long "conv_[a-z_]*gpu: " Conv -i X=random:f32[1,14000,1,1] -i W=random:f32[8,14000,1,1]
+too_long "$rounds" MaxPool -i X=random:f32[1,1,40,40,40] -a kernel_shape=40,40,40
+too_long "$rounds" AveragePool -i X=random:f32[1,1,300,300] \
   -a kernel_shape=280,280
-keys=random:f32[1,1,20000,128]
-too_long "takes fewer keys on a processor" Attention -i Q=random:f32[1,1,1,128] \
+too_long "$rounds" Attention -i Q=random:f32[1,1,1,128] \
   -i K=$keys -i V=$keys
-too_long "sums up to 32767 elements" ReduceLogSumExp --opset 18 -i data=random:f32[1,40000] \
+too_long "$rounds" ReduceLogSumExp --opset 18 -i data=random:f32[1,40000] \
   -i axes=const:i64[1]=1
+too_long "$rounds" MatMul -i A=random:f32[3,70000] -i B=random:f32[70000,4]
+too_long "$rounds" ReduceMean -i data=random:f32[4200000] -a keepdims=0
+too_long "$rounds" Softmax -i input=random:f32[1400000]
+too_long "$rounds" LayerNormalization -i X=random:f32[1400000] \
+  -i Scale=random:f32[1400000]
 # On a large GPU all floats are halved with a precision; on what is none, that is an error.
 if [ "$4" = opencl ]; then # PoCL compiles the kernels of large GPUs for longer than the host waits
   said=$("$tenon" run "$model" --random --device "$device" --precision f16 2>&1)

@@ -183,6 +183,28 @@ static inline const char *tn_gpu_refuse_size(const tn_call *call) {
   return NULL;
 }
 
+/* Rounds in all of n loops of a thread, one in the other, the outermost first. That a loop ends is
+ * a round, too. */
+static inline int64_t tn_gpu_rounds(const int64_t *sizes, int32_t n) {
+  int64_t rounds = 0;
+  for (int32_t k = n - 1; k >= 0; k--)
+    if (tn_mul_i64(sizes[k], rounds + 1, &rounds) || ++rounds > INT32_MAX) return INT32_MAX;
+  return rounds;
+}
+
+/* NULL: the loops of a thread, of so many rounds in all, do not end early, see TN_GPU_ROUNDS. */
+static inline const char *tn_gpu_refuse_rounds(const tn_call *call, int64_t rounds) {
+  if ((call->device && call->device->units) || rounds <= TN_GPU_ROUNDS) return NULL;
+  return "has loops of more than 65535 rounds, which drivers on processors may end early";
+}
+
+/* The same of the tiles of gpu_tile.h, whose results are sums of k products. */
+static inline const char *tn_gpu_refuse_tiles(const tn_call *call, int64_t k) {
+  const int64_t slices[] = {tn_ceil_div(k, 16), 16};
+  enum { RESULTS = 256 };
+  return tn_gpu_refuse_rounds(call, tn_gpu_rounds(slices, 2) + RESULTS);
+}
+
 /* The dim of the output that t has a value per index of, and how many elements lie behind it: t[i /
  * inner % extent]. False: t is of the output's shape. */
 static inline bool tn_gpu_operand(const tn_tensor *t, const tn_tensor *y, int64_t *out_inner,
