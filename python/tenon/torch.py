@@ -1,12 +1,17 @@
 """PyTorch: torch.compile(model, backend="tenon"), and operators of plug-ins as torch.ops.
 
-A captured graph goes through torch.export and PyTorch's exporter of ONNX (the package onnxscript)
-to Tenon, once for each set of input shapes. Parameters and buffers of modules become constants,
-which kernels prepare; when one of them is changed, the graph is compiled anew.
+A captured graph goes through torch.export to Tenon, once for each set of input shapes; what Tenon
+cannot read so goes through PyTorch's exporter of ONNX (the package onnxscript), where that is
+there. Parameters and buffers of modules become constants, which kernels prepare; when one of them
+is changed, the graph is compiled anew. Inputs and buffers that the graph writes are inputs and
+outputs of the model, in one memory.
 """
 
 import copy
+import importlib.util
+import io
 import logging
+import operator
 import os
 import threading
 import warnings
@@ -39,6 +44,17 @@ def _to_tenon(tensor):
     if tensor.device.type != "cpu":
         raise _Unfit(f"an input lies on {tensor.device}")
     return tensor.detach().resolve_conj().resolve_neg().contiguous()
+
+
+def _array(tensor):
+    """The memory of a tensor, for results to be written to."""
+    name = str(tensor.dtype).split(".")[1]
+    if name != "bfloat16" and not name.startswith("float8"):
+        return tensor.numpy()
+    import ml_dtypes  # NumPy has no such type
+
+    bits = tensor.view(torch.int16 if name == "bfloat16" else torch.uint8)
+    return bits.numpy().view(getattr(ml_dtypes, name))
 
 
 def _to_torch(array):
@@ -77,33 +93,67 @@ def _storage(node):
     return value.untyped_storage()._cdata
 
 
+def _writes(node):
+    """A call that answers its first argument, which it has written."""
+    if node.op not in ("call_method", "call_function"):
+        return False
+    schema = getattr(node.target, "_schema", None)
+    if schema is not None:
+        return schema.is_mutable
+    name = node.target if node.op == "call_method" else getattr(node.target, "__name__", "")
+    if getattr(operator, f"__{name}__", None) is node.target and name[0] == "i":
+        return name not in ("index", "inv", "invert")
+    return name.endswith("_") and not name.endswith("__")
+
+
+def _part(graph_module, leaves):
+    """The part of a graph that answers some of its leaves; nothing is written in it."""
+    needed, left = set(), list(leaves)
+    while left:
+        node = left.pop()
+        if node not in needed:
+            needed.add(node)
+            left += [node.args[0]] if _writes(node) else node.all_input_nodes
+    graph, copies = torch.fx.Graph(), {}
+    for node in graph_module.graph.nodes:
+        if node in needed and _writes(node):
+            copies[node] = copies[node.args[0]]
+        elif node in needed or node.op == "placeholder":
+            copies[node] = graph.node_copy(node, copies.__getitem__)
+    graph.output(tuple(copies[leaf] for leaf in leaves))
+    return torch.fx.GraphModule(graph_module, graph)
+
+
 class _Answer:
-    """The outputs of a graph: which of its leaves are tensors, and what the others are."""
+    """The outputs of a graph: which of its leaves the model computes. Views of inputs and numbers
+    that depend on shapes are PyTorch's."""
 
     def __init__(self, graph_module):
         nodes = list(graph_module.graph.nodes)
-        placeholders = [n for n in nodes if n.op == "placeholder"]
         output = next(n for n in nodes if n.op == "output")
         self.leaves, self.spec = pytree.tree_flatten(output.args[0])
-        self.inputs = {}  # leaves that are numbers the graph was given
-        given = {_storage(p) for p in placeholders} - {None}
-        if any(_storage(leaf) in given for leaf in self.leaves):
-            raise _Unfit("an output is a view of an input")
-        for k, leaf in enumerate(self.leaves):
-            value = leaf.meta.get("example_value") if isinstance(leaf, torch.fx.Node) else leaf
-            if not isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
-                continue
-            if leaf not in placeholders:
-                raise _Unfit("the graph answers numbers that depend on shapes")
-            self.inputs[k] = placeholders.index(leaf)
+        given = {_storage(n) for n in nodes if n.op == "placeholder"} - {None}
+        self.others = [
+            k for k, leaf in enumerate(self.leaves) if self._is_number(leaf) or _storage(leaf) in given
+        ]
+        self.part = self.others and _part(graph_module, [self.leaves[k] for k in self.others])
+
+    @staticmethod
+    def _is_number(leaf):
+        value = leaf.meta.get("example_value") if isinstance(leaf, torch.fx.Node) else None
+        return isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool, int, float))
 
     def _is_tensor(self, k):
-        return isinstance(self.leaves[k], torch.fx.Node) and k not in self.inputs
+        return isinstance(self.leaves[k], torch.fx.Node) and k not in self.others
 
-    def of(self, tensors, args):
+    def before(self, args):
+        """What PyTorch answers, {leaf: value}; before the run, which may write to the inputs."""
+        return dict(zip(self.others, self.part(*args))) if self.part else {}
+
+    def of(self, tensors, others):
         left = iter(tensors)
         leaves = [
-            next(left) if self._is_tensor(k) else args[self.inputs[k]] if k in self.inputs else leaf
+            others[k] if k in others else next(left) if self._is_tensor(k) else leaf
             for k, leaf in enumerate(self.leaves)
         ]
         return pytree.tree_unflatten(leaves, self.spec)
@@ -143,7 +193,7 @@ def _cause(error):
     return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
-# ---- layers that PyTorch fuses before it captures a graph, and its exporter does not know ----
+# ---- layers that PyTorch fuses before it captures a graph ----
 
 
 def _encoder_layer(
@@ -178,10 +228,15 @@ def _encoder_layer(
     return norm(x + forward(x), w2, b2)
 
 
+def _calls(graph_module, functions):
+    nodes = graph_module.graph.nodes
+    return any(n.op == "call_function" and n.target in functions for n in nodes)
+
+
 def _exportable(graph_module):
-    """The same with what the exporter knows in place of what it does not."""
+    """The same with what can be exported in place of what cannot."""
     others = {torch._transformer_encoder_layer_fwd: _encoder_layer, **_symbolics}
-    if not any(n.op == "call_function" and n.target in others for n in graph_module.graph.nodes):
+    if not _calls(graph_module, others):
         return graph_module
     graph_module = copy.copy(graph_module)
     graph_module.graph = copy.deepcopy(graph_module.graph)
@@ -192,16 +247,65 @@ def _exportable(graph_module):
     return graph_module
 
 
-def _exported(module, args):
-    program = torch.export.export(module, args).run_decompositions({})  # writes become outputs
+def _saved(program):
+    file = io.BytesIO()
+    torch.export.save(program, file)
+    return file.getvalue()
+
+
+def _forms(module, args, graph_module):
+    """What a graph can be loaded from, best first: functions that make it."""
+    program = torch.export.export(module(_exportable(graph_module)), args)
+    if not _calls(graph_module, _symbolics):  # those are nodes of ONNX
+        yield lambda: _saved(program)
+        yield lambda: _saved(program.run_decompositions({}))
+    if importlib.util.find_spec("onnxscript"):
+        yield lambda: _as_onnx(program)
+
+
+def _as_onnx(program):
+    program = program.run_decompositions({})  # writes become outputs
     signature = program.graph_signature
-    written = [*signature.buffers_to_mutate.values(), *signature.user_inputs_to_mutate.values()]
-    if written:
-        raise _Unfit(f"the graph writes to its inputs or buffers ({', '.join(written)})")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        proto = torch.onnx.export(program, (), dynamo=True, verbose=False).model_proto
-    return proto
+    if signature.buffers_to_mutate or signature.user_inputs_to_mutate:
+        raise _Unfit("the graph writes to its inputs or buffers")
+    return torch.onnx.export(program, (), dynamo=True, verbose=False).model_proto
+
+
+class _Entry:
+    """The model for one set of shapes."""
+
+    def __init__(self, model, answer, n_changing):
+        self.model, self.answer, self.lock = model, answer, threading.Lock()
+        self.inputs = [v.name for v in model.inputs][:n_changing]
+        names = [v.name for v in model.outputs]
+        self.written = {k: f"{i}.out" for k, i in enumerate(self.inputs) if f"{i}.out" in names}
+        self.outputs = [name for name in names if name not in self.written.values()]
+        self.session = model.session() if self.written else None
+
+    def run(self, args, changing):
+        """args: of the graph; changing: (index in args, tensor) of each input of the model."""
+        others = self.answer.before(args)
+        tensors = [t for _, t in changing][: len(self.inputs)]
+        if self.session:
+            with self.lock:
+                outputs = self._write([args[k] for k, _ in changing], tensors)
+        else:
+            outputs = self.model(*tensors)
+            outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+        return self.answer.of([_to_torch(o) for o in outputs], others)
+
+    def _write(self, given, tensors):
+        for name, tensor in zip(self.inputs, tensors):
+            self.session.set_input(name, tensor)
+        for k, name in self.written.items():
+            self.session.set_output(name, _array(tensors[k]))
+        self.session.run()
+        for k in self.written:
+            if given[k].data_ptr() != tensors[k].data_ptr():
+                given[k].copy_(tensors[k])
+            elif not given[k].is_inference():
+                torch.autograd.graph.increment_version(given[k])
+        return [self.session.output(name) for name in self.outputs]
 
 
 class _Compiled:
@@ -215,6 +319,7 @@ class _Compiled:
             for k, (p, v) in enumerate(zip(placeholders, inputs))
             if isinstance(v, torch.Tensor) and _is_of_module(p, v) and not v.is_inference()
         ]
+        self.changes = dict.fromkeys(self.fixed, 0)
         self.options = options
         self.fallback = options.pop("fallback", "warn")
         self.most = options.pop("most_shapes", 8)
@@ -240,54 +345,81 @@ class _Compiled:
             if k not in fixed
         )
 
-    def _compile(self, args):
-        answer = _Answer(self.graph_module)
-        module = _Frozen(_exportable(self.graph_module), answer, args, set(self.fixed))
-        changing = self._changing(args)
-        if any(t.requires_grad for t in changing) and torch.is_grad_enabled():
-            raise _Unfit("gradients are wanted; call it under torch.inference_mode()")
+    def _load(self, form):
+        options = dict(self.options)
+        options["plugins"] = [*options.get("plugins", ()), *_plugins]
         try:
-            with _EXPORTS, torch.no_grad():
-                proto = _exported(module, changing)
-        except _Unfit:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return load(form(), **options)
+        except (_Unfit, Error):
             raise
         except Exception as error:  # whatever the exporter stumbles over
             raise _Unfit(f"PyTorch's exporter fails: {_cause(error)}") from error
-        try:
-            options = dict(self.options)
-            options["plugins"] = [*options.get("plugins", ()), *_plugins]
-            model = load(proto, **options)
-        except Error as error:
-            raise _Unfit(str(error)) from error
-        return model, answer, len(model.inputs)
+
+    def _models(self, args, changing):
+        """The first form that Tenon can run; the reason why the first was refused, if none is."""
+        refused = None
+        answer = _Answer(self.graph_module)
+        forms = _forms(lambda g: _Frozen(g, answer, args, set(self.fixed)), changing, self.graph_module)
+        while True:
+            try:
+                form = next(forms, None)
+            except Exception as error:
+                raise _Unfit(f"PyTorch's exporter fails: {_cause(error)}") from error
+            if form is None:
+                raise _Unfit(str(refused)) from refused
+            try:
+                return self._load(form), answer
+            except (_Unfit, Error) as error:
+                refused = refused or error
+
+    def _compile(self, args):
+        changing = tuple(t for _, t in self._changing(args))
+        if any(t.requires_grad for t in changing) and torch.is_grad_enabled():
+            raise _Unfit("gradients are wanted; call it under torch.inference_mode()")
+        with _EXPORTS, torch.no_grad():
+            model, answer = self._models(args, changing)
+        written = [int(v.name.split("constant")[-1]) for v in model.states]
+        if not written:
+            return _Entry(model, answer, len(changing))
+        self.fixed = [k for k in self.fixed if k not in written]
+        return self._compile(args)
 
     def _changing(self, args):
         fixed = set(self.fixed)
         tensors = [(k, a) for k, a in enumerate(args) if isinstance(a, torch.Tensor)]
-        return tuple(_to_tenon(a) for k, a in tensors if k not in fixed)
+        return [(k, _to_tenon(a)) for k, a in tensors if k not in fixed]
+
+    def _note_changes(self, args):
+        """What was changed since the last call. A buffer that is changed again and again is an
+        input from then on."""
+        stamps = {k: _stamp(args[k]) for k in self.fixed}
+        if stamps == self.stamps:
+            return
+        for k in self.fixed if self.stamps else ():
+            self.changes[k] += stamps[k] != self.stamps[k]
+        self.fixed = [
+            k for k in self.fixed if self.changes[k] < 2 or isinstance(args[k], torch.nn.Parameter)
+        ]
+        self.models, self.stamps = {}, {k: stamps[k] for k in self.fixed}
 
     def _entry(self, args):
-        stamps = [_stamp(args[k]) for k in self.fixed]
-        key = self._key(args)
         with self.lock:
-            if stamps != self.stamps:
-                self.models, self.stamps = {}, stamps
-            entry = self.models.get(key)
+            self._note_changes(args)
+            entry = self.models.get(self._key(args))
             if entry is None:
                 entry = self._compile(args)
+                self.stamps = {k: self.stamps[k] for k in self.fixed}
                 while len(self.models) >= self.most:
                     self.models.pop(next(iter(self.models)))
-                self.models[key] = entry
+                self.models[self._key(args)] = entry
         return entry
 
     def __call__(self, *args):
         if self.given_up is None:
             try:
-                model, answer, n = self._entry(args)
-                changing = self._changing(args)
-                outputs = model(*changing[:n])
-                outputs = outputs if isinstance(outputs, tuple) else (outputs,)
-                return answer.of([_to_torch(o) for o in outputs], args)
+                return self._entry(args).run(args, self._changing(args))
             except _Unfit as unfit:
                 self.give_up(unfit)
         return self.graph_module(*args)

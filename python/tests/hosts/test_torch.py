@@ -1,4 +1,4 @@
-"""torch.compile(model, backend="tenon"); needs torch and onnxscript."""
+"""torch.compile(model, backend="tenon"); needs torch."""
 
 import warnings
 
@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", minversion="2.8")
-pytest.importorskip("onnxscript")
 
 import tenon  # noqa: E402
 import tenon.torch  # noqa: E402,F401
@@ -86,12 +85,72 @@ class Counter(torch.nn.Module):
         return x + self.n
 
 
+def twice(make, *inputs, **options):
+    """Two models of a kind, one of them compiled, answer the same in three calls, and leave the
+    same in what they write."""
+    one, other = make(), make()
+    mine, theirs = ([x.clone() for x in inputs] for _ in range(2))
+    run = compiled(one, **options)
+    with torch.no_grad():
+        for _ in range(3):
+            torch.testing.assert_close(run(*mine), other(*theirs), rtol=1e-5, atol=1e-6)
+            torch.testing.assert_close(mine, theirs)
+    return one, run
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16, torch.int64])
+def test_writes_to_buffers_and_inputs(dtype):
+    counter, _ = twice(lambda: Counter().eval(), torch.ones(3))
+    assert counter.n.tolist() == [3, 3, 3]
+
+    def cache(kept, x, at):
+        kept.index_copy_(1, at, x)
+        return kept.sum(1) + x[:, 0]
+
+    twice(lambda: cache, torch.ones(2, 4, 3).to(dtype), torch.ones(2, 1, 3).to(dtype), torch.tensor([2]))
+    strided = torch.ones(3, 4, 2).to(dtype).transpose(0, 2)
+    kept = strided.clone(memory_format=torch.preserve_format)
+    with torch.no_grad():
+        x, at = torch.full((2, 1, 3), 2).to(dtype), torch.tensor([1])
+        torch.testing.assert_close(compiled(cache)(kept, x, at), cache(strided, x, at))
+        torch.testing.assert_close(kept, strided)
+        assert kept._version > 0
+
+
+def test_writes_are_seen_by_other_graphs():
+    counter = Counter().eval()
+    write, read = compiled(counter), compiled(lambda x: x + counter.n)
+    with torch.no_grad():
+        for k in range(1, 6):
+            write(torch.zeros(3))
+            assert read(torch.zeros(3)).tolist() == [k] * 3
+
+
+def test_views_of_inputs_and_numbers():
+    def views(x, n):
+        x.mul_(2)
+        return x.view(-1), x.T[:2], x, x.shape[0] * n, x + 1, x[0].add_(1)
+
+    twice(lambda: views, torch.rand(4, 3), torch.tensor(3))
+    with torch.no_grad():
+        x = torch.rand(4, 3)
+        flat = compiled(lambda x: (x.view(-1), x + 1))(x)[0]
+    assert flat.data_ptr() == x.data_ptr()
+    run = torch.compile(
+        lambda x: (x * 2, x.shape[0] + 1), backend="tenon", dynamic=True, options={"fallback": "forbid"}
+    )
+    with torch.no_grad():
+        assert [run(torch.ones(n, 2))[1] for n in (2, 3, 7)] == [3, 4, 8]
+
+
+def unknown(x):
+    return torch.linalg.eigvals(x).real.sum() + x
+
+
 def test_what_is_refused():
     x = torch.rand(3)
-    with torch.no_grad(), pytest.raises(tenon.Error, match="writes to its inputs or buffers"):
-        compiled(Counter())(x)
-    with torch.no_grad(), pytest.raises(tenon.Error, match="an output is a view of an input"):
-        compiled(lambda x: (x.view(-1), x + 1))(x)
+    with torch.no_grad(), pytest.raises(tenon.Error, match="eigvals"):
+        compiled(unknown)(torch.eye(3))
     with torch.no_grad(), pytest.raises(Exception, match="no option speed"):
         torch.compile(torch.sin, backend="tenon", options={"speed": 1})(x)
     with pytest.raises(Exception, match="gradients are wanted"):
@@ -99,14 +158,13 @@ def test_what_is_refused():
 
 
 def test_fallback_is_pytorch():
-    counter = Counter()
-    run = torch.compile(counter, backend="tenon")
+    run = torch.compile(unknown, backend="tenon")
     with torch.no_grad(), pytest.warns(UserWarning, match="PyTorch runs it"):
-        first = run(torch.zeros(3))
+        first = run(torch.eye(3))
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("error")
-        second = run(torch.zeros(3))
-    assert first.tolist() == [1, 1, 1] and second.tolist() == [2, 2, 2]
+        second = run(torch.eye(3))
+    assert first.tolist() == second.tolist() == (torch.eye(3) + 3).tolist()
     linear = torch.nn.Linear(3, 2)
     with pytest.warns(UserWarning, match="gradients"):
         torch.compile(linear, backend="tenon")(torch.rand(2, 3)).sum().backward()
