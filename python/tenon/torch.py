@@ -106,14 +106,19 @@ def _writes(node):
     return name.endswith("_") and not name.endswith("__")
 
 
-def _part(graph_module, leaves):
-    """The part of a graph that answers some of its leaves; nothing is written in it."""
+def _needed(leaves, inputs_of):
     needed, left = set(), list(leaves)
     while left:
         node = left.pop()
         if node not in needed:
             needed.add(node)
-            left += [node.args[0]] if _writes(node) else node.all_input_nodes
+            left += inputs_of(node)
+    return needed
+
+
+def _part(graph_module, leaves):
+    """The part of a graph that answers some of its leaves; nothing is written in it."""
+    needed = _needed(leaves, lambda n: [n.args[0]] if _writes(n) else n.all_input_nodes)
     graph, copies = torch.fx.Graph(), {}
     for node in graph_module.graph.nodes:
         if node in needed and _writes(node):
@@ -137,6 +142,12 @@ class _Answer:
             k for k, leaf in enumerate(self.leaves) if self._is_number(leaf) or _storage(leaf) in given
         ]
         self.part = self.others and _part(graph_module, [self.leaves[k] for k in self.others])
+        own = [leaf for k, leaf in enumerate(self.leaves) if self._is_tensor(k)]
+        calls = [n for n in nodes if n.op not in ("placeholder", "output")]
+        own += [n for n in calls if _writes(n) or n.is_impure()]
+        needed = _needed(own, lambda n: n.all_input_nodes)
+        placeholders = [n for n in nodes if n.op == "placeholder"]
+        self.used = {k for k, n in enumerate(placeholders) if n in needed and n.users}
 
     @staticmethod
     def _is_number(leaf):
@@ -313,6 +324,7 @@ class _Compiled:
 
     def __init__(self, graph_module, inputs, options):
         self.graph_module = graph_module
+        self.answer = _Answer(graph_module)
         placeholders = [n for n in graph_module.graph.nodes if n.op == "placeholder"]
         self.fixed = [
             k
@@ -340,7 +352,7 @@ class _Compiled:
     def _key(self, args):
         fixed = set(self.fixed)
         return tuple(
-            (a.shape, a.dtype) if isinstance(a, torch.Tensor) else a
+            (a.shape, a.dtype) if isinstance(a, torch.Tensor) else k in self.answer.used and a
             for k, a in enumerate(args)
             if k not in fixed
         )
@@ -360,8 +372,8 @@ class _Compiled:
     def _models(self, args, changing):
         """The first form that Tenon can run; the reason why the first was refused, if none is."""
         refused = None
-        answer = _Answer(self.graph_module)
-        forms = _forms(lambda g: _Frozen(g, answer, args, set(self.fixed)), changing, self.graph_module)
+        module = lambda g: _Frozen(g, self.answer, args, set(self.fixed))  # noqa: E731
+        forms = _forms(module, changing, self.graph_module)
         while True:
             try:
                 form = next(forms, None)
@@ -370,7 +382,7 @@ class _Compiled:
             if form is None:
                 raise _Unfit(str(refused)) from refused
             try:
-                return self._load(form), answer
+                return self._load(form)
             except (_Unfit, Error) as error:
                 refused = refused or error
 
@@ -379,10 +391,10 @@ class _Compiled:
         if any(t.requires_grad for t in changing) and torch.is_grad_enabled():
             raise _Unfit("gradients are wanted; call it under torch.inference_mode()")
         with _EXPORTS, torch.no_grad():
-            model, answer = self._models(args, changing)
+            model = self._models(args, changing)
         written = [int(v.name.split("constant")[-1]) for v in model.states]
         if not written:
-            return _Entry(model, answer, len(changing))
+            return _Entry(model, self.answer, len(changing))
         self.fixed = [k for k in self.fixed if k not in written]
         return self._compile(args)
 
