@@ -124,7 +124,11 @@ static void add_arena(emit_model *m, tn_text *out) {
 
 static void write_source(emit_model *m, tn_text *out) {
   add_head(m, out, "the loops of its kernels, their tables, and the calls in order");
-  tn_text_add(out, "#include \"model.h\"\n\n");
+  tn_text_add(
+      out,
+      "#ifdef __clang__ /* of the functions of vmath.h, too; gcc -std=c11 does so by itself "
+      "*/\n"
+      "#pragma STDC FP_CONTRACT OFF\n#endif\n\n#include \"model.h\"\n\n");
   if (m->uses_vmath)
     tn_text_add(out,
                 "/* A product and a sum are rounded each: the same bits on every target. */\n"
@@ -132,9 +136,6 @@ static void write_source(emit_model *m, tn_text *out) {
   tn_text_add(out, "#include <math.h>\n#include <stddef.h>\n#include <string.h>\n\n");
   if (m->uses_vmath) tn_text_add(out, "#include \"vmath.h\"\n");
   if (m->n_weights) tn_text_add(out, "#include \"weights.h\"\n");
-  tn_text_add(out,
-              "\n#ifdef __clang__ /* gcc -std=c11 does so by itself */\n"
-              "#pragma STDC FP_CONTRACT OFF\n#endif\n");
   tn_text_add(out, "%s", tn_text_get(&m->code));
   if (m->tables.n)
     tn_text_add(out, "\n/* ---- the steps' sizes ---- */\n\n%s", tn_text_get(&m->tables));
