@@ -4,9 +4,9 @@
 #include "conv_quad_gpu.h"
 
 KERNEL(conv_integer_quad, (IN(XP), IN(WP), IN(XZ), IN(WZ), OUT(Y)),
-       (CONST(HAS_XZ), CONST(HAS_WZ), CONST(X_SUMS), INT(wz_step), INT(x_less), INT(w_less),
-        INT(channels), INT(filters), INT(groups), INTS(in, 2), INTS(out, 2), INTS(kernel, 2),
-        INTS(stride, 2), INTS(dilation, 2), INTS(pad, 2)),
+       (CONST(HAS_XZ), CONST(HAS_WZ), CONST(X_SUMS), CONST(ONE), INT(wz_step), INT(x_less),
+        INT(w_less), INT(channels), INT(filters), INT(groups), INTS(in, 2), INTS(out, 2),
+        INTS(kernel, 2), INTS(stride, 2), INTS(dilation, 2), INTS(pad, 2)),
        64, 1, 1) {
   int x_zero = (HAS_XZ != 0 ? LDI(XZ, 0) : 0) - x_less, outside = (x_zero & 255) * QUAD_ONES;
   QUAD_CONV_SUM
@@ -132,6 +132,7 @@ tn_status conv_integer_quad_gpu_record(const tn_call *call, tn_recorder *recorde
   tn_gpu_const(&g, q.x_zero != NULL);
   tn_gpu_const(&g, q.w_zero != NULL);
   tn_gpu_const(&g, conv_quad_has_zeros(q.w, q.w_zero));
+  tn_gpu_const(&g, q.c.channels == q.c.groups);
   tn_gpu_int(&g, q.w_zero && tn_elements(q.w_zero) > 1);
   tn_gpu_int(&g, conv_quad_less(q.x));
   tn_gpu_int(&g, conv_quad_less(q.w));

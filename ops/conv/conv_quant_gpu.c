@@ -33,9 +33,9 @@ float code(float v, int lo, int hi) {
 
 KERNEL(quant_conv_quad, (IN(XP), IN(WP), IN(SCALE), IN(B), IN(Z), IN(W_ZERO), OUT(Y)),
        (CONST(BIAS), CONST(MANY_SCALES), CONST(HAS_Z), CONST(REAL), CONST(W_ZEROS), CONST(X_SUMS),
-        INT(channels), INT(filters), INT(groups), INTS(in, 2), INTS(out, 2), INTS(kernel, 2),
-        INTS(stride, 2), INTS(dilation, 2), INTS(pad, 2), INT(x_zero), INT(lo), INT(hi),
-        INT(z_zero), INT(sum_lo), INT(sum_hi), INT(zero), FLOAT(x_scale), FLOAT(y_scale),
+        CONST(ONE), INT(channels), INT(filters), INT(groups), INTS(in, 2), INTS(out, 2),
+        INTS(kernel, 2), INTS(stride, 2), INTS(dilation, 2), INTS(pad, 2), INT(x_zero), INT(lo),
+        INT(hi), INT(z_zero), INT(sum_lo), INT(sum_hi), INT(zero), FLOAT(x_scale), FLOAT(y_scale),
         FLOAT(per_step), FLOAT(sum_y), FLOAT(sum_z), INT(x_less), INT(w_less)),
        64, 1, 1) {
   int x_less_zero = x_zero - x_less, outside = (x_less_zero & 255) * QUAD_ONES;
@@ -193,6 +193,7 @@ tn_status quant_conv_quad_gpu_record(const tn_call *call, tn_recorder *recorder)
   add_constants(&g, &q);
   tn_gpu_const(&g, count_of(q.w_zero));
   tn_gpu_const(&g, conv_quad_has_zeros(q.w, q.w_zero));
+  tn_gpu_const(&g, q.c.channels == q.c.groups);
   conv_gpu_window(&g, &q.c, 2);
   add_numbers(&g, &q);
   tn_gpu_int(&g, conv_quad_less(q.x));
