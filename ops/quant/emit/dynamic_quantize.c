@@ -7,7 +7,8 @@ static void dynamic_quantize(const float *x, int32_t n, uint8_t *y, float *scale
     most = x[k] > most ? x[k] : most;
   }
   const float step = (most - least) / 255.0f;
-  const float place = step > 0.0f ? round_even(fminf(fmaxf(-least / step, 0.0f), 255.0f)) : 0.0f;
+  const float from = step > 0.0f && -least / step > 0.0f ? -least / step : 0.0f;
+  const float place = round_even(from < 255.0f ? from : 255.0f);
   for (int32_t k = 0; k < n && y != NULL; k++) {
     const float q = (step > 0.0f ? round_even(x[k] / step) : 0.0f) + place;
     y[k] = (uint8_t)(!(q > 0.0f) ? 0.0f : q > 255.0f ? 255.0f : q);
