@@ -264,8 +264,19 @@ def _saved(program):
     return file.getvalue()
 
 
+def _check_strided(graph_module):
+    """as_strided reads memory as it lies, and here tensors lie in C order."""
+    for node in graph_module.graph.nodes:
+        name = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", "")
+        if node.op in ("call_method", "call_function") and name.startswith("as_strided"):
+            value = node.all_input_nodes[0].meta.get("example_value")
+            if not isinstance(value, torch.Tensor) or not value.is_contiguous():
+                raise _Unfit(f"{node.name} is as_strided of a tensor that is not contiguous")
+
+
 def _forms(module, args, graph_module):
     """What a graph can be loaded from, best first: functions that make it."""
+    _check_strided(graph_module)
     program = torch.export.export(module(_exportable(graph_module)), args)
     if not _calls(graph_module, _symbolics):  # those are nodes of ONNX
         yield lambda: _saved(program)
@@ -377,6 +388,8 @@ class _Compiled:
         while True:
             try:
                 form = next(forms, None)
+            except _Unfit:
+                raise
             except Exception as error:
                 raise _Unfit(f"PyTorch's exporter fails: {_cause(error)}") from error
             if form is None:

@@ -143,6 +143,15 @@ def test_views_of_inputs_and_numbers():
         assert [run(torch.ones(n, 2))[1] for n in (2, 3, 7)] == [3, 4, 8]
 
 
+def test_as_strided_reads_memory():
+    def windows(x):
+        return torch.as_strided(x + 1, (3, 4), (4, 1))
+
+    same(windows, torch.rand(4, 6))
+    with torch.no_grad(), pytest.raises(tenon.Error, match="as_strided of a tensor"):
+        compiled(windows)(torch.rand(6, 4).T)
+
+
 def unknown(x):
     return torch.linalg.eigvals(x).real.sum() + x
 
