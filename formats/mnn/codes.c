@@ -33,10 +33,14 @@ tn_status mnn_read_steps(mnn_reader *r, const tn_flat_vector *described) {
   return mnn_status(r);
 }
 
-static const mnn_steps *steps_of(const mnn_reader *r, const tn_flat_vector *list, uint64_t k) {
+static mnn_value *value_of(const mnn_reader *r, const tn_flat_vector *list, uint64_t k) {
   const int64_t index = k < list->n ? tn_flat_int_at(list, k) : -1;
-  const bool is_there = index >= 0 && (uint64_t)index < r->names.n;
-  return is_there && r->values[index].steps.step > 0 ? &r->values[index].steps : NULL;
+  return index >= 0 && (uint64_t)index < r->names.n ? &r->values[index] : NULL;
+}
+
+static const mnn_steps *steps_of(const mnn_reader *r, const tn_flat_vector *list, uint64_t k) {
+  const mnn_value *v = value_of(r, list, k);
+  return v && v->steps.step > 0 ? &v->steps : NULL;
 }
 
 /* ---- pairs ---- */
@@ -114,17 +118,38 @@ static mnn_how how_alone(const mnn_reader *r) {
   return is_one_of(name, moves) || is_one_of(name, joins) ? MNN_MOVED : MNN_IN_NUMBERS;
 }
 
-/* What moves codes has the steps of its input where the file says none. Only then does MNN compute
- * a ReLU in codes. */
+static void give_steps(const mnn_reader *r, const tn_flat_vector *list, uint64_t k,
+                       const mnn_steps *steps) {
+  mnn_value *v = value_of(r, list, k);
+  if (v && v->steps.step == 0 && !v->is_joined) v->steps = *steps;
+}
+
+/* From inputs to outputs, or back, past an operator that moves codes; not back past one that joins
+ * values, which MNN makes at once out of their parts. */
+static void pass_steps(const mnn_reader *r, const tn_flat_vector *ops, uint64_t k, bool back) {
+  const tn_flat_table op = tn_flat_item(ops, k, &mnn_op_type);
+  const tn_format_op *row = mnn_row(tn_flat_int(&op, OP_TYPE, 4, 0));
+  const tn_flat_vector in = tn_flat_vec(&op, OP_INPUTS, 4), out = tn_flat_vec(&op, OP_OUTPUTS, 4);
+  const mnn_steps *steps = back && out.n != 1 ? NULL : steps_of(r, back ? &out : &in, 0);
+  for (uint64_t j = 0; row && is_one_of(row->name, joins) && j < out.n; j++)
+    if (value_of(r, &out, j)) value_of(r, &out, j)->is_joined = true;
+  if (!steps || !row || !is_one_of(row->name, moves)) return;
+  for (uint64_t j = 0; j < (back ? in.n > 0 : out.n); j++)
+    give_steps(r, back ? &in : &out, j, steps);
+}
+
+void mnn_spread_steps(const mnn_reader *r, const tn_flat_vector *ops) {
+  for (uint64_t k = 0; k < ops->n; k++) pass_steps(r, ops, k, false);
+  for (uint64_t k = ops->n; k-- > 0;) pass_steps(r, ops, k, true);
+}
+
+/* MNN computes a ReLU in codes only if the file gives its output no steps: it has those of its
+ * input. */
 static bool inherit_steps(const mnn_reader *r) {
   const mnn_steps *in = steps_of(r, &r->in, 0);
   const bool is_relu = !strcmp(r->row->name, "ReLU") && tn_flat_float(&r->param, 0, 0) == 0;
-  if (!in || steps_of(r, &r->out, 0) || !(is_relu || is_one_of(r->row->name, moves))) return false;
-  for (uint64_t k = 0; k < r->out.n; k++) {
-    const int64_t index = tn_flat_int_at(&r->out, k);
-    const bool is_there = index >= 0 && (uint64_t)index < r->names.n;
-    if (is_there && r->values[index].steps.step == 0) r->values[index].steps = *in;
-  }
+  if (!in || !is_relu || steps_of(r, &r->out, 0)) return false;
+  for (uint64_t k = 0; k < r->out.n; k++) give_steps(r, &r->out, k, in);
   return true;
 }
 

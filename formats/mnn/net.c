@@ -240,6 +240,7 @@ static tn_status read_net(mnn_reader *r) {
   const tn_flat_vector described = tn_flat_vec(&r->net, NET_DESCRIBED, 4);
   s = mnn_read_steps(r, &described);
   if (s) return s;
+  mnn_spread_steps(r, &ops);
   s = mnn_read_ops(r, &ops);
   if (s) return s;
   r->row = NULL;

@@ -27,6 +27,7 @@ typedef struct mnn_value {
   int32_t id;      /* of the graph; TN_NO_ID: nothing has made it */
   int32_t rounded; /* the same, rounded to its steps; is_rounded: it is there */
   bool is_rounded;
+  bool is_joined; /* out of several values */
   mnn_steps steps;
   int64_t layout;
   tn_flat_table blob; /* of a constant */
@@ -109,6 +110,8 @@ tn_status mnn_const(mnn_reader *r);
 
 /* The steps of tensors, of which `described` tells. */
 tn_status mnn_read_steps(mnn_reader *r, const tn_flat_vector *described);
+/* Values around what moves codes have its steps where the file says none. */
+void mnn_spread_steps(const mnn_reader *r, const tn_flat_vector *ops);
 mnn_how mnn_how_computed(const mnn_reader *r);
 /* The value rounded to its steps. */
 int32_t mnn_rounded(mnn_reader *r, mnn_value *v);
