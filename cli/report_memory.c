@@ -6,16 +6,10 @@ typedef struct live {
   int32_t first, last; /* steps of the main plan; first -1: nothing uses it */
 } live;
 
-static int32_t root_of(const tn_plan *plan, int32_t slot) {
-  while (plan->slots[slot].alias_of >= 0 && plan->slots[slot].alias_of != slot)
-    slot = plan->slots[slot].alias_of;
-  return slot;
-}
-
 static void use(const tn_plan *plan, live *lives, const int32_t *ids, uint32_t n, int32_t at) {
   for (uint32_t k = 0; k < n; k++) {
     if (ids[k] < 0) continue;
-    live *l = &lives[root_of(plan, ids[k])];
+    live *l = &lives[tn_root_slot(plan, ids[k])];
     if (l->first < 0) l->first = at;
     l->last = at;
   }
@@ -77,7 +71,7 @@ void report_memory(report *r, cli_json *to) {
   cli_json *blocks = cli_json_array(o, "blocks");
   for (int32_t k = 0; lives && k < plan->n_slots; k++) {
     const tn_slot *s = &plan->slots[k];
-    if (s->place != TN_PLACE_ARENA || root_of(plan, k) != k || lives[k].first < 0) continue;
+    if (s->place != TN_PLACE_ARENA || tn_root_slot(plan, k) != k || lives[k].first < 0) continue;
     const int64_t bytes = tn_storage_bytes(s->type);
     put(blocks, s->offset, bytes > 0 ? (uint64_t)bytes : 0, lives[k], s->name, s->device);
   }

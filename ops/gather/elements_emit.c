@@ -3,6 +3,7 @@
 #include "gather.gen.h"
 #include "rows.h"
 #include "tenon/experimental/emit_elementwise.h"
+#include "tenon/kit/tensor.h"
 
 enum { MOST_DIMS = 8 }; /* of emit/elements.c and emit/tuples.c */
 
@@ -48,14 +49,6 @@ static void numbers(const tn_emit *e, const int64_t *values, int32_t n) {
   e->table(e, n ? "}" : "0}");
 }
 
-static void steps_of(const tn_tensor *t, int64_t steps[MOST_DIMS]) {
-  int64_t step = 1;
-  for (int32_t k = t->rank - 1; k >= 0; k--) {
-    steps[k] = step;
-    step *= t->shape[k];
-  }
-}
-
 static const char *index_type(const tn_emit *e) {
   return tn_emit_c_type(e->call->inputs[1]->dtype);
 }
@@ -73,7 +66,7 @@ static void elements_table(const tn_emit *e, int64_t given) {
   const tn_tensor *x = e->call->inputs[0], *index = e->call->inputs[1];
   int64_t steps[MOST_DIMS];
   const int64_t axis = given < 0 ? given + x->rank : given;
-  steps_of(x, steps);
+  tn_dense_strides(x, steps);
   e->code(e, "emit/place.c");
   e->code(e, "emit/elements.c");
   e->table(e, "static const struct elements elements_%u = {%d, %lld, %lld", e->step, (int)x->rank,
@@ -154,7 +147,7 @@ static nd tuples_table(const tn_emit *e) {
   const int32_t depth = (int32_t)index->shape[index->rank - 1];
   int64_t steps[MOST_DIMS];
   nd p = {1, 1};
-  steps_of(x, steps);
+  tn_dense_strides(x, steps);
   for (int32_t k = depth; k < x->rank; k++) p.slice *= x->shape[k];
   for (int32_t k = 0; k < index->rank - 1; k++) p.n *= index->shape[k];
   e->code(e, "emit/place.c");

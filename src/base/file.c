@@ -326,7 +326,7 @@ bool tn_path_is_inside(const char *real, const char *dir) {
   char folder[PATH_MAX];
   if (!realpath(dir, folder)) return false;
   const size_t n = strcmp(folder, "/") ? strlen(folder) : 0;
-  return !strncmp(real, folder, n) && real[n] == '/';
+  return !strncmp(real, folder, n) && (real[n] == '/' || !real[n]);
 }
 
 char *tn_path_dir(tn_arena *arena, const char *path) {

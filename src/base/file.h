@@ -54,7 +54,7 @@ tn_status tn_dir_each(const char *path, tn_diag *diag,
  * component. */
 tn_status tn_path_join_inside(tn_arena *arena, const char *dir, const char *relative,
                               char **out_path);
-/* True if `real`, a path as realpath() answers, lies in `dir` or in a folder of it. */
+/* True if `real`, a path as realpath() answers, is `dir` or lies in it or in a folder of it. */
 bool tn_path_is_inside(const char *real, const char *dir);
 /* Folder part of path, "." if none. */
 char *tn_path_dir(tn_arena *arena, const char *path);

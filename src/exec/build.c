@@ -66,16 +66,11 @@ static void *make(tn_setup *s, int64_t n, size_t size) {
 
 /* ---- values ---- */
 
-static int32_t root_of(const tn_plan *plan, int32_t slot) {
-  while (plan->slots[slot].alias_of >= 0) slot = plan->slots[slot].alias_of;
-  return slot;
-}
-
 static void build_value(tn_setup *s, int32_t k) {
   const tn_plan *plan = s->plan;
   const tn_slot *slot = &plan->slots[k];
   tn_tensor *value = &s->values[k];
-  int32_t root = s->root[k] = root_of(plan, k);
+  int32_t root = s->root[k] = tn_root_slot(plan, k);
   *value = *slot->type;
   value->head = (tn_head)TN_HEAD(tn_tensor);
   if (slot->place == TN_PLACE_CONST && value->data) return;

@@ -305,6 +305,12 @@ struct tn_plan {
   tn_tensor *key; /* n_inputs types; data: copies of the bytes that matter, or NULL */
 };
 
+/* The slot whose memory a slot lies in: itself, if it has its own. */
+static inline int32_t tn_root_slot(const tn_plan *plan, int32_t slot) {
+  while (plan->slots[slot].alias_of >= 0) slot = plan->slots[slot].alias_of;
+  return slot;
+}
+
 tn_plan *tn_plan_retain(tn_plan *p);
 void tn_plan_release(tn_plan *p);
 /* Fetches the constants that its steps read as they are, until let go of. */

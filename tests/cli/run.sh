@@ -74,6 +74,9 @@ cp "$data/external.onnx" "$work/model/"
 ln -s ../store/weights.bin "$work/model/weights.bin"
 says 3 "external data 'weights.bin': a symbolic link leads out of the model's folder, to" \
   run "$work/model/external.onnx" --random
+sed 's|weights[.]bin|./././././.|' "$work/model/external.onnx" >"$work/model/folder.onnx"
+says 3 'cannot map .*model/[./]*: it is not a regular file' run "$work/model/folder.onnx" --random
+also "external data: file '[./]*' cannot be used"
 mv "$work/model/external.onnx" "$work/store/blob"
 ln -s ../store/blob "$work/model/external.onnx"
 says 0 '^y: f32\[2\]' run "$work/model/external.onnx" --random

@@ -5,6 +5,7 @@
 
 #include "tenon/kit/lower.h"
 #include "tenon/kit/pattern.h"
+#include "tenon/kit/tensor.h"
 
 /* One walk of a region: `size` steps, each src_step further along dim src_axis of the input and
  * dst_step further along dim dst_axis of the output. src_axis -1: it stays where it is. */
@@ -60,15 +61,6 @@ typedef struct tn_split_walks {
   int32_t n;
   int64_t size[TN_MOVE_MAX_RANK], along[TN_MOVE_MAX_RANK], other[TN_MOVE_MAX_RANK];
 } tn_split_walks;
-
-/* Strides of a dense tensor in row-major order. */
-static inline void tn_dense_strides(const tn_tensor *t, int64_t *out) {
-  int64_t stride = 1;
-  for (int32_t k = t->rank - 1; k >= 0; k--) {
-    out[k] = stride;
-    stride *= t->shape[k];
-  }
-}
 
 static inline void tn_offset_indices(const tn_tensor *t, int64_t offset, int64_t *out) {
   for (int32_t k = t->rank - 1; k >= 0; k--) {

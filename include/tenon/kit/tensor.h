@@ -24,6 +24,9 @@ TN_KIT_FN int64_t tn_storage_bytes(const tn_tensor *t);
  * known. */
 TN_KIT_FN int64_t tn_storage_index(const tn_tensor *t, int64_t index);
 
+/* Strides of a dense tensor in row-major order, in elements; out: room for t->rank. */
+TN_KIT_FN void tn_dense_strides(const tn_tensor *t, int64_t *out);
+
 /* True if both have the same dtype, rank and dims. */
 TN_KIT_FN bool tn_same_shape(const tn_tensor *a, const tn_tensor *b);
 
@@ -66,6 +69,14 @@ TN_KIT_FN int64_t tn_storage_index(const tn_tensor *t, int64_t index) {
   int64_t x = index % pixels, c = index / pixels % channels, n = index / pixels / channels;
   if (b == 0) return (n * pixels + x) * channels + c;
   return ((n * tn_ceil_div(channels, b) + c / b) * pixels + x) * b + c % b;
+}
+
+TN_KIT_FN void tn_dense_strides(const tn_tensor *t, int64_t *out) {
+  int64_t stride = 1;
+  for (int32_t k = t->rank - 1; k >= 0; k--) {
+    out[k] = stride;
+    stride *= t->shape[k];
+  }
 }
 
 TN_KIT_FN bool tn_same_shape(const tn_tensor *a, const tn_tensor *b) {

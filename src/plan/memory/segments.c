@@ -104,19 +104,14 @@ static void place_transfer(tn_plan *plan, const tn_step *step) {
   *bytes += tn_transfer_bytes(to);
 }
 
-static int32_t root_of(const tn_plan *plan, int32_t slot) {
-  while (plan->slots[slot].alias_of >= 0) slot = plan->slots[slot].alias_of;
-  return slot;
-}
-
 /* What goes up has come down in the same segment, and was only seen in another way on the host? */
 static bool returns(const tn_plan *plan, const tn_segment *now, const tn_step *step) {
   if (step->device->direction != TN_UPLOAD) return false;
-  const int32_t root = root_of(plan, step->node->node.inputs[0]);
+  const int32_t root = tn_root_slot(plan, step->node->node.inputs[0]);
   for (int32_t k = now->first_step; k < now->first_step + now->n_steps; k++) {
     const tn_step *before = &plan->steps[k];
     if (before->device->direction == TN_DOWNLOAD &&
-        root_of(plan, before->node->node.outputs[0]) == root)
+        tn_root_slot(plan, before->node->node.outputs[0]) == root)
       return true;
   }
   return false;
@@ -157,7 +152,7 @@ static void add_action(tn_plan *plan, tn_deed deed, int32_t index) {
 }
 
 static int32_t *segment_of(const waiter *w, uint32_t device, int32_t slot) {
-  return &w->segment_of[(int64_t)(device - 1) * w->plan->n_slots + root_of(w->plan, slot)];
+  return &w->segment_of[(int64_t)(device - 1) * w->plan->n_slots + tn_root_slot(w->plan, slot)];
 }
 
 /* A device's queue is in order, so one wait does for all segments of it before. */
@@ -240,7 +235,7 @@ static bool is_packed(const tn_step *step, uint32_t k) { return k < 64 && step->
 
 /* The constant that the slot is or lies in. */
 static tn_const *constant_of(const tn_plan *plan, int32_t slot) {
-  slot = root_of(plan, slot);
+  slot = tn_root_slot(plan, slot);
   return plan->slots[slot].place == TN_PLACE_CONST ? plan->slots[slot].constant : NULL;
 }
 

@@ -317,14 +317,6 @@ static void permuted_shape(const permuter *t, const tn_tensor *type, tn_tensor *
   }
 }
 
-static void strides_of(const tn_tensor *type, int64_t *out) {
-  int64_t stride = 1;
-  for (int32_t k = type->rank - 1; k >= 0; k--) {
-    out[k] = stride;
-    stride *= type->shape[k];
-  }
-}
-
 /* Appends a dim, as part of the one outside of it where both sides step through them alike. */
 static void push_dim(tn_region *r, int64_t size, int64_t src, int64_t dst) {
   if (size == 1) return;
@@ -368,8 +360,8 @@ static tn_status add_transpose(permuter *t, int32_t value, const tn_tensor *plai
   const tn_region *regions = &r;
   int32_t dim_of[TN_MAX_RANK]; /* of the plain tensor, for each dim of the result */
   permuted_shape(t, &type, &permuted);
-  strides_of(&type, strides);
-  strides_of(&permuted, permuted_strides);
+  tn_dense_strides(&type, strides);
+  tn_dense_strides(&permuted, permuted_strides);
   for (int32_t k = 0; k < t->rank; k++) dim_of[forward ? k : t->perm[k]] = k;
   for (int32_t at = 0; at < t->rank; at++) {
     const int32_t k = dim_of[at], dim = k - (t->rank - type.rank);
@@ -390,8 +382,8 @@ static void permute_region(const permuter *t, const tn_region *r, const tn_tenso
   tn_region_dims_of(r, in, out, &d); /* it can be said so: can_permute_region() has seen it */
   permuted_shape(t, in, &in2);
   permuted_shape(t, out, &out2);
-  strides_of(&in2, src);
-  strides_of(&out2, dst);
+  tn_dense_strides(&in2, src);
+  tn_dense_strides(&out2, dst);
   for (int32_t k = 0; k < t->rank; k++) {
     made->src_offset += d.src_at[k] * src[t->perm[k]];
     made->dst_offset += d.dst_at[k] * dst[t->perm[k]];
