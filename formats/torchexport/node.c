@@ -240,6 +240,14 @@ static const json_value *meta_of(const pt2_scope *s, const char *name) {
   return json_object(json_object(s->graph, "tensor_values"), name);
 }
 
+/* The tensor that the first argument names; NULL: it is none. */
+static const char *first_name(const json_value *node) {
+  const json_value *inputs = json_list(node, "inputs");
+  return inputs && inputs->first
+             ? json_text(json_get(json_get(inputs->first, "arg"), "as_tensor"), "name")
+             : NULL;
+}
+
 /* Row-major as far as sizes and strides are numbers. */
 static bool is_contiguous(const json_value *meta) {
   int64_t size[TN_MAX_RANK], stride[TN_MAX_RANK], wanted = 1;
@@ -279,10 +287,12 @@ static view_kind view_of(const char *op) {
   return NO_VIEW;
 }
 
-static tn_status emit(pt2_scope *s, const target *t, const aten_arg *args, uint32_t n,
-                      int32_t *outs, uint32_t n_outs) {
+static tn_status emit(pt2_scope *s, const json_value *node, const target *t, aten_arg *args,
+                      uint32_t n, int32_t *outs, uint32_t n_outs) {
   const aten_emitter e = pt2_emitter(s);
-  return aten_emit(&e, t->op, t->overload, args, n, outs, n_outs);
+  const char *name = first_name(node);
+  const tn_status status = pt2_as_it_lies(s, t->op, name ? meta_of(s, name) : NULL, args, n);
+  return status ? status : aten_emit(&e, t->op, t->overload, args, n, outs, n_outs);
 }
 
 /* A value with a name, so that branches and loops can read it. */
@@ -312,7 +322,7 @@ tn_status pt2_view_again(pt2_scope *s, const json_value *node, uint32_t output, 
   args[0] = aten_value(args[0].name, base);
   const uint32_t n_outs = count_outputs(node) > output ? output + 1 : 1;
   for (uint32_t k = 0; k < n_outs && !status; k++) status = new_id(s, "view", &outs[k]);
-  if (!status) status = emit(s, &t, args, n, outs, n_outs);
+  if (!status) status = emit(s, node, &t, args, n, outs, n_outs);
   *out = status ? TN_NO_ID : outs[output];
   return status;
 }
@@ -340,9 +350,8 @@ static const aten_arg *arg_named(const aten_arg *args, uint32_t n, const char *n
 }
 
 /* All parts again, with the one that was written in its place, together. */
-static tn_status joined_back(pt2_scope *s, const json_value *node, const target *t,
-                             const aten_arg *args, uint32_t n, uint32_t output, int32_t id,
-                             int32_t *out) {
+static tn_status joined_back(pt2_scope *s, const json_value *node, const target *t, aten_arg *args,
+                             uint32_t n, uint32_t output, int32_t id, int32_t *out) {
   int32_t parts[MOST_OUTPUTS];
   aten_arg items[MOST_OUTPUTS];
   const uint32_t n_parts = count_outputs(node);
@@ -351,7 +360,7 @@ static tn_status joined_back(pt2_scope *s, const json_value *node, const target 
     return pt2_fail(s->r, TN_ERR_UNSUPPORTED, "not supported: writing to one of so many parts");
   tn_status status = TN_OK;
   for (uint32_t k = 0; k < n_parts && !status; k++) status = new_id(s, "part", &parts[k]);
-  if (!status) status = emit(s, t, args, n, parts, n_parts);
+  if (!status) status = emit(s, node, t, args, n, parts, n_parts);
   parts[output] = id;
   for (uint32_t k = 0; k < n_parts; k++) items[k] = aten_value(NULL, parts[k]);
   const aten_arg joined[] = {
@@ -499,10 +508,7 @@ static tn_status run_python(pt2_scope *s, const json_value *node, const char *op
 
 /* The variable that the first argument names. */
 static int32_t first_var(pt2_scope *s, const json_value *node) {
-  const json_value *inputs = json_list(node, "inputs");
-  const char *name = inputs && inputs->first
-                         ? json_text(json_get(json_get(inputs->first, "arg"), "as_tensor"), "name")
-                         : NULL;
+  const char *name = first_name(node);
   if (name) return pt2_find(s, name);
   return pt2_fail(s->r, TN_ERR_INVALID, "its first argument is no tensor");
 }
@@ -515,10 +521,12 @@ static tn_status run_write(pt2_scope *s, const json_value *node, const target *t
   uint32_t n, n_out = 0;
   const int32_t var = first_var(s, node);
   if (var < 0) return var;
+  if (!strcmp(t->op, "aten::as_strided_"))
+    return pt2_fail(s->r, TN_ERR_UNSUPPORTED, "not supported: aten::as_strided_");
   tn_status status = read_args(s, node, false, args, &n);
   if (!status) status = pt2_outputs(s, node, names, 1, &n_out);
   if (!status) status = new_id(s, s->vars.data[var].name, &id);
-  if (!status) status = emit(s, t, args, n, &id, 1);
+  if (!status) status = emit(s, node, t, args, n, &id, 1);
   if (!status) status = pt2_write(s, var, id);
   if (!status && *names[0] && tn_map_set(&s->names, names[0], var)) status = pt2_no_memory(s->r);
   return status;
@@ -535,7 +543,7 @@ static tn_status run_plain(pt2_scope *s, const json_value *node, const target *t
   n_out = wanted(s, names, n_out);
   for (uint32_t k = 0; k < n_out && !status; k++)
     status = new_id(s, *names[k] ? names[k] : "unused", &ids[k]);
-  if (!status) status = emit(s, t, args, n, ids, n_out);
+  if (!status) status = emit(s, node, t, args, n, ids, n_out);
   bool unsure = false;
   const int32_t base = !status && view_of(t->op) != NO_VIEW ? first_var(s, node) : -1;
   const bool copies =

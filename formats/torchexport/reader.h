@@ -143,6 +143,13 @@ tn_status pt2_view_again(pt2_scope *s, const json_value *node, uint32_t output, 
 tn_status pt2_view_back(pt2_scope *s, const json_value *node, uint32_t output, int32_t base,
                         int32_t id, int32_t *out);
 
+/* ---- strides.c ---- */
+
+/* Makes of the arguments of as_strided and stride, which see memory, those for values in C order;
+ * meta: of the tensor. Other operators stay as they are. */
+tn_status pt2_as_it_lies(pt2_scope *s, const char *op, const json_value *meta, aten_arg *args,
+                         uint32_t n);
+
 /* ---- higher.c ---- */
 
 /* cond, while_loop and the like; TN_ERR_NOT_FOUND: the target is none of them. */

@@ -2,7 +2,7 @@
 # usage: cases.sh TENON FOLDER: the small programs of torch.export answer what is stored beside
 # them.
 . "$(dirname "$0")/../models/kit.sh"
-passes '15 passed, 0 failed, 0 skipped'
+passes '16 passed, 0 failed, 0 skipped'
 # a program that answers something else is a failure
 notices net set1_out0 set0_out0
 # dims have the names of the program, buffers that are written are states
@@ -43,6 +43,21 @@ with zipfile.ZipFile(sys.argv[1]) as old:
 EOF
 fails "bytes, more than the 4[0-9]* that are parsed of an archive of this size" \
   info "$work/json.pt2"
+# what is read as it lies in memory has to lie without gaps
+python3 - "$folder/strides/model.pt2" "$work/gaps.pt2" <<'EOF' || fail "python3: exit status $?"
+import json, sys, zipfile
+with zipfile.ZipFile(sys.argv[1]) as old, zipfile.ZipFile(sys.argv[2], "w") as new:
+    for name in old.namelist():
+        data = old.read(name)
+        if "/models/" in name and name.endswith(".json"):
+            model = json.loads(data)
+            values = model["graph_module"]["graph"]["tensor_values"]
+            values["mul"]["strides"][0] = {"as_int": 40}
+            data = json.dumps(model)
+        new.writestr(name, data)
+EOF
+fails "node 'as_strided_1'.*aten::as_strided of a tensor whose strides are no order of its dims" \
+  info "$work/gaps.pt2"
 # files that are something else say what they are
 printf 'PK\5\6\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' >"$work/empty.pt2"
 fails 'this is a zip archive' info "$work/empty.pt2"

@@ -106,6 +106,25 @@ class ItemInCond(nn.Module):
         return y, x[:n].sum()
 
 
+@case((r(2, 4, 5), r(3, 5)), (r(2, 4, 5, seed=1), r(7, 5)), dynamic=({}, {0: B}))
+class Strides(nn.Module):
+    """as_strided reads memory, of tensors that do not lie in C order, and of parts."""
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("turned", r(6, 3, seed=2).T)
+
+    def forward(self, x, y):
+        t = x.transpose(1, 2) * 2
+        tall = y.T + 1
+        row = x[1]
+        kept = torch.as_strided(x.permute(2, 0, 1), (3, 4), (4, 1))
+        x.mul_(3)
+        return (t.as_strided((2, 3, 4), (20, 4, 1)), t.as_strided((2, 3), (1, 2), 3),
+                torch.as_strided_copy(t, (4,), (2,)), self.turned.as_strided((4, 3), (2, 1)),
+                tall.as_strided((tall.shape[1], 2), (tall.stride(1), 2)),
+                row.as_strided((2, 2), (5, 1), 21), row.as_strided((2, 2), (5, 1)), kept)
+
+
 def write(folder, name):
     made, sets, dynamic = CASES[name]
     at = os.path.join(folder, name)
