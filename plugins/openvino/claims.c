@@ -199,6 +199,44 @@ static int is_known_resize(const tn_node *node) {
   return known;
 }
 
+static int is_named(const tn_node *node, const char *const *ops) {
+  for (; *ops; ops++)
+    if (!*node->domain && !strcmp(node->op, *ops)) return 1;
+  return 0;
+}
+
+static int has_negative(const tn_node *node, const char *name) {
+  for (uint32_t k = 0; k < node->n_attrs; k++)
+    if (!strcmp(node->attrs[k]->name, name)) return node->attrs[k]->f < 0;
+  return 0;
+}
+
+/* Is the greatest result another than that of the greatest value? A product with more that is made
+ * of the same value may be SiLU, GELU or Mish in single nodes, which OpenVINO finds. */
+static int may_fall(const tn_node *node, int32_t n_users) {
+  static const char *const falling[] = {"Abs", "Gelu", "HardSwish", "Sqrt", NULL};
+  static const char *const by_alpha[] = {"Elu", "LeakyRelu", NULL};
+  static const char *const products[] = {"Mul", NULL};
+  return is_named(node, falling) || (is_named(node, by_alpha) && has_negative(node, "alpha")) ||
+         (is_named(node, products) && n_users > 1);
+}
+
+/* OpenVINO computes what reads a MaxPool before it, with the convolution that the pool reads, and
+ * then what reads that; it does so for functions that fall, too. */
+static int falls_behind(const tn_graph_api *api, const tn_graph *g, int32_t value) {
+  static const char *const moved[] = {"Clip",     "Dropout",   "Elu",  "HardSigmoid",
+                                      "Identity", "LeakyRelu", "Relu", "Sigmoid",
+                                      "Softplus", "Tanh",      NULL};
+  while (value >= 0) {
+    const int32_t n = api->value_n_users(g, value);
+    for (int32_t k = 0; k < n; k++)
+      if (may_fall(api->node(g, api->value_user(g, value, k)), n)) return 1;
+    const tn_node *only = n == 1 ? api->node(g, api->value_user(g, value, 0)) : NULL;
+    value = only && is_named(only, moved) ? only->outputs[0] : TN_NO_ID;
+  }
+  return 0;
+}
+
 static const char *refuse(const tn_graph_api *api, const tn_graph *g, const tn_node *node) {
   const rule *r = *node->domain ? NULL : rule_of(node->op);
   const char *why = r ? NULL : "the operator is not in the table of what OpenVINO is trusted with";
@@ -207,6 +245,8 @@ static const char *refuse(const tn_graph_api *api, const tn_graph *g, const tn_n
   if (has_attr(node, r->forbidden)) return "OpenVINO is not given this attribute";
   if (!strcmp(node->op, "Resize") && !is_known_resize(node))
     return "OpenVINO resizes otherwise than ONNX with these attributes";
+  if (!strcmp(node->op, "MaxPool") && falls_behind(api, g, node->outputs[0]))
+    return "OpenVINO would pool results of the function behind, which is not monotonic";
   for (uint32_t k = 0; k < node->n_inputs && !why; k++)
     if (node->inputs[k] >= 0) why = refuse_input(api, g, r, node, k);
   for (uint32_t k = 0; k < node->n_outputs && !why; k++) {
