@@ -86,6 +86,12 @@ static reduction reduction_of(const tn_call *call) {
   return op;
 }
 
+static int64_t join_rounds(const tn_tensor *indices) {
+  const int64_t depth = depth_of(indices);
+  const int64_t sizes[] = {depth ? tn_elements(indices) / depth : 0, depth};
+  return tn_gpu_rounds(sizes, 2);
+}
+
 const char *scatter_nd_gpu_refuse(const tn_call *call) {
   const tn_tensor *data = call->inputs[0], *indices = call->inputs[1];
   if (reduction_of(call) != REDUCE_NONE && !tn_dtype(data->dtype)->is_float)
@@ -94,7 +100,9 @@ const char *scatter_nd_gpu_refuse(const tn_call *call) {
     return "reduces up to 65535 updates";
   if (depth_of(indices) > MAX_DEPTH) return "takes indices of up to four numbers";
   if (!indices_gpu_fit(indices, data->shape, depth_of(indices))) return "an index is out of range";
-  return tn_gpu_refuse_size(call);
+  const char *reason = tn_gpu_refuse_size(call);
+  if (reason || reduction_of(call) == REDUCE_NONE) return reason;
+  return tn_gpu_refuse_rounds(call, join_rounds(indices));
 }
 
 tn_status scatter_nd_gpu_record(const tn_call *call, tn_recorder *recorder) {

@@ -71,7 +71,8 @@ const char *resize_gpu_refuse(const tn_call *call) {
   const char *reason = make(call, &t);
   if (!reason && t.spec.mode != RESIZE_NEAREST && call->inputs[0]->dtype > TN_BF16)
     reason = "mixes floats only";
-  return reason ? reason : tn_gpu_refuse_size(call);
+  if (!reason) reason = tn_gpu_refuse_size(call);
+  return reason ? reason : tn_gpu_refuse_rounds(call, tn_gpu_rounds(t.taps, AXES));
 }
 
 /* Places, then weights, each from a multiple of what devices ask of offsets, then room. */

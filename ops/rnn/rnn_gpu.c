@@ -158,13 +158,20 @@ static bool same_both_ways(const rnn *n) {
   return same;
 }
 
+/* Of a thread of the longest program: GRU's has a reset gate only if it does not stand alone. */
+static int64_t rounds_of(const rnn *n) {
+  const int64_t gates = n->gates == 3 && !n->linear_before_reset ? 2 : n->gates;
+  return gates * (n->input + n->hidden + 2);
+}
+
 static const char *refuse(const tn_call *call, int32_t gates) {
   rnn n;
   if (rnn_make(call, gates, &n)) return "its shapes do not fit";
   if (!n.steps || n.steps > STEPS) return "takes 1 to 4096 steps";
   if (!n.batch || n.batch > UINT16_MAX) return "takes 1 to 65535 sequences";
   if (!same_both_ways(&n)) return "takes the same activations both ways";
-  return tn_gpu_refuse_size(call);
+  const char *reason = tn_gpu_refuse_size(call);
+  return reason ? reason : tn_gpu_refuse_rounds(call, rounds_of(&n));
 }
 
 static uint64_t state_bytes(const rnn *n) {

@@ -99,6 +99,12 @@ too_long "$rounds" ReduceMean -i data=random:f32[4200000] -a keepdims=0
 too_long "$rounds" Softmax -i input=random:f32[1400000]
 too_long "$rounds" LayerNormalization -i X=random:f32[1400000] \
   -i Scale=random:f32[1400000]
+too_long "$rounds" LSTM -i X=random:f32[1,1,17000] -i W=random:f32[1,4,17000] \
+  -i R=random:f32[1,4,1] -a hidden_size=1 --n-outputs 1
+too_long "$rounds" Resize --opset 18 -i X=random:f32[1,1,1200,1200] -i sizes=const:i64[4]=1,1,3,3 \
+  -a mode=linear -a antialias=1
+too_long "$rounds" ScatterND --opset 18 -i data=random:f32[4,4,4,4] -i indices=random:i64[16000,4] \
+  -i updates=random:f32[16000] -a reduction=add
 # On a large GPU all floats are halved with a precision; on what is none, that is an error.
 if [ "$4" = opencl ]; then # PoCL compiles the kernels of large GPUs for longer than the host waits
   said=$("$tenon" run "$model" --random --device "$device" --precision f16 2>&1)
