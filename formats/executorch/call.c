@@ -228,6 +228,15 @@ static tn_status name_args(pte_reader *r, const call *c, const tn_format_op *row
   return TN_OK;
 }
 
+/* as_strided_copy reads memory, and values are row-major here. */
+static tn_status check_layout(const pte_reader *r, const char *op, const call *c) {
+  const pte_value *v = c->n_in ? pte_peek(r, c->args[0]) : NULL;
+  const bool reads = !strcmp(op, "aten::as_strided_copy") && v && v->kind == PTE_TENSOR;
+  if (!reads || pte_is_row_major(v)) return pte_status(r);
+  return pte_fail(r, TN_ERR_UNSUPPORTED, r->at,
+                  "not supported: of a tensor whose dim_order is not that of its dims");
+}
+
 static tn_status emit(pte_reader *r, const call *c, const char *op, uint32_t n_in) {
   aten_arg args[MOST_ARGS + 1];
   int32_t ids[MOST_OUTPUTS];
@@ -236,7 +245,7 @@ static tn_status emit(pte_reader *r, const call *c, const char *op, uint32_t n_i
   strip_out(c->overload, overload, sizeof overload);
   const tn_format_op *row = find_row(op, overload, n_in);
   const char *chosen = row && row->name[strlen(op)] ? row->name + strlen(op) + 1 : row ? "" : NULL;
-  tn_status s = TN_OK;
+  tn_status s = check_layout(r, op, c);
   for (uint32_t k = 0; k < n_in && !s; k++) s = pte_arg(r, c->args[k], &args[k]);
   if (!s && row) s = name_args(r, c, row, args, &n);
   if (!s) s = make_outs(r, c, ids);

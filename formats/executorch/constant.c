@@ -99,6 +99,13 @@ static tn_status read_strides(const pte_reader *r, const pte_value *v, int64_t *
   return pte_status(r);
 }
 
+bool pte_is_row_major(const pte_value *v) {
+  const tn_flat_vector order = tn_flat_vec(&v->table, TENSOR_ORDER, 1);
+  for (uint64_t k = 0; k < order.n; k++)
+    if (tn_flat_int_at(&order, k) != (int64_t)k) return false;
+  return true;
+}
+
 /* Row-major. */
 static void copy_ordered(const pte_value *v, const int64_t *strides, const uint8_t *from,
                          int64_t width, int64_t n, uint8_t *to) {

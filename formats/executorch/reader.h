@@ -133,6 +133,8 @@ uint32_t pte_dtype(int64_t number);
 tn_status pte_constant(pte_reader *r, pte_value *v, const char *name, int32_t *out);
 /* Are its elements in the file beside the program? */
 bool pte_is_beside(const pte_value *v);
+/* Is dim_order 0, 1, 2 ...? */
+bool pte_is_row_major(const pte_value *v);
 /* Bytes of the tensor's elements in the file; size 0: it has none. */
 tn_status pte_initial(pte_reader *r, const pte_value *v, pte_span *out);
 
