@@ -38,11 +38,17 @@ static ts_ssa tensor_input(ts_reader *r, const char *name) {
   return add_input(r, name, TN_KIND_TENSOR, TN_NONE, TN_RANK_UNKNOWN);
 }
 
+static ts_value *input_tensor(ts_reader *r, const char *name) {
+  ts_value *v = ts_tensor(r, tensor_input(r, name));
+  if (v) ts_content(r, v)->rows = TS_ROWS_WHOLE; /* as they are given */
+  return v;
+}
+
 ts_value *ts_input_item(ts_reader *r, ts_value *dict, const char *key) {
   const char *name = ts_format(r, "%s.%s", dict->text, key);
   ts_value *v = name ? (ts_value *)(intptr_t)tn_map_get(&r->keys, name, 0) : NULL;
   if (v || !name) return v;
-  v = ts_tensor(r, tensor_input(r, name));
+  v = input_tensor(r, name);
   if (v && tn_map_set(&r->keys, name, (int64_t)(intptr_t)v)) ts_no_memory(r);
   return v;
 }
@@ -93,7 +99,7 @@ static ts_value *input(ts_reader *r, const char *name, const ts_node *type, int 
       {"int", TS_V_INT, TN_I64}, {"float", TS_V_FLOAT, TN_F64}, {"bool", TS_V_BOOL, TN_BOOL}};
   const char *what = type_name(type), *generic = generic_name(type);
   if (depth > MAX_DEPTH) return ts_null(r, "the type of '%s' is nested too deep", name);
-  if (!type || !strcmp(what, "Tensor")) return ts_tensor(r, tensor_input(r, name));
+  if (!type || !strcmp(what, "Tensor")) return input_tensor(r, name);
   if (!strcmp(what, "NoneType")) return ts_none(r);
   for (size_t k = 0; k < sizeof scalars / sizeof *scalars; k++)
     if (!strcmp(what, scalars[k].name))

@@ -103,8 +103,16 @@ typedef struct ts_object {
   int64_t serial;
 } ts_object;
 
+/* Do the elements of a tensor's memory lie in C order in PyTorch? */
+typedef enum ts_rows {
+  TS_ROWS_UNKNOWN,
+  TS_ROWS_PART, /* they do, perhaps as a part of other memory */
+  TS_ROWS_WHOLE
+} ts_rows;
+
 struct ts_value {
   ts_value_kind kind;
+  ts_rows rows; /* of the content of a tensor */
   bool known;
   ts_value_kind element;
   int64_t i;
@@ -303,6 +311,16 @@ ts_value *ts_call_def(ts_reader *r, const ts_node *def, const ts_source *source,
                       const ts_args *args);
 bool ts_has_method(ts_reader *r, const ts_value *object, const char *name);
 ts_value *ts_call_method(ts_reader *r, ts_value *object, const char *name, const ts_args *args);
+
+/* ---- memory.c ---- */
+
+/* Notes of what a node makes how it lies in memory. */
+void ts_note_rows(const char *name, const ts_args *args, ts_value *made);
+/* The same of what contiguous() makes. */
+void ts_note_contiguous(const ts_args *args, ts_value *made);
+/* All of the tensor's memory, of which an operator reads places, from_begin: counted from where the
+ * memory begins. NULL: it is not known how it lies. */
+ts_value *ts_memory_of(ts_reader *r, const char *name, const ts_value *tensor, bool from_begin);
 
 /* ---- builtin.c ---- */
 

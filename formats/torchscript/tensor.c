@@ -78,6 +78,7 @@ static ts_value *load_content(ts_reader *r, const torch_pickled *origin) {
   const ts_ssa ssa = load_constant(r, t);
   ts_value *v = ts_ssa_value(r, t->is_quantised ? TS_V_QUANT : TS_V_SSA, ssa);
   if (v) v->origin = origin;
+  if (v && torch_tensor_is_dense(t)) v->rows = t->offset ? TS_ROWS_PART : TS_ROWS_WHOLE;
   if (!v || !t->is_quantised) return v;
   ts_quant *q = ts_alloc(r, sizeof *q);
   if (!q) return NULL;
@@ -290,6 +291,8 @@ bool ts_write_tensor(ts_reader *r, const ts_value *tensor, ts_ssa ssa) {
   if (content->kind == TS_V_QUANT)
     return ts_null(r, "not supported: writing to a quantised tensor"), false;
   const ts_ssa whole = write_step(r, view->step, content, ssa);
-  return whole.id >= 0 && poison_peers(r, view->cell) &&
-         ts_set(r, view->cell, ts_ssa_value(r, TS_V_SSA, whole));
+  ts_value *made = whole.id < 0 ? NULL : ts_ssa_value(r, TS_V_SSA, whole);
+  if (!made) return false;
+  made->rows = content->rows;
+  return poison_peers(r, view->cell) && ts_set(r, view->cell, made);
 }

@@ -242,7 +242,9 @@ ts_value *ts_emit(ts_reader *r, const char *name, const ts_args *args) {
   for (int32_t k = 0; k < args->n; k++)
     if (args->v[k]->kind == TS_V_DTYPE) return with_dtype(r, name, args, k);
   if (!aten_knows(name)) return ts_null(r, "not supported: operator %s", name);
-  return emit(r, name, args, 0);
+  ts_value *made = emit(r, name, args, 0);
+  ts_note_rows(name, args, made);
+  return made;
 }
 
 ts_value *ts_emit_list(ts_reader *r, const char *name, const ts_args *args, int32_t n) {

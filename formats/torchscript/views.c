@@ -25,6 +25,16 @@ static bool view(ts_reader *r, const char *name, const ts_args *args, ts_value *
   return *out && ts_may_alias(r, args->v[0], *out);
 }
 
+static bool strided(ts_reader *r, const char *name, const ts_args *args, ts_value **out) {
+  if (!is_tensor(args)) return true;
+  if (is_quantised(r, args) || r->status) return !r->status;
+  ts_args whole = *args;
+  whole.v[0] = ts_memory_of(r, name, args->v[0], ts_arg(args, 3, "storage_offset") != NULL);
+  if (!whole.v[0] || strcmp(name, "aten::as_strided") != 0)
+    return whole.v[0] && (*out = ts_emit(r, name, &whole)); /* a copy */
+  return view(r, name, &whole, out);
+}
+
 static bool narrow(ts_reader *r, const char *name, const ts_args *args, ts_value **out) {
   (void)name;
   if (!is_tensor(args) || args->n != 4 || !ts_is_number(args->v[2])) return true;
@@ -47,6 +57,7 @@ static bool maybe_same(ts_reader *r, const char *name, const ts_args *args, ts_v
   if (!content) return false;
   if (content->kind == TS_V_QUANT) return (*out = args->v[0]) != NULL;
   *out = ts_tensor(r, ts_read_tensor(r, args->v[0]));
+  if (*out) ts_note_contiguous(args, *out);
   return *out && ts_may_alias(r, args->v[0], *out);
 }
 
@@ -134,7 +145,8 @@ const ts_builtin_row ts_view_builtins[] = {
     {"aten::mT", view},
     {"aten::adjoint", view},
     {"aten::unfold", view},
-    {"aten::as_strided", view},
+    {"aten::as_strided", strided},
+    {"aten::as_strided_copy", strided},
     {"aten::broadcast_to", view},
     {"aten::narrow", narrow},
     {"aten::detach", same},

@@ -844,6 +844,24 @@ def pack(path, module):
         put("version", "3\n")
 
 
+@case((r(4, 6),), (r(4, 6, seed=1),))
+class Strided(nn.Module):
+    """as_strided reads memory, of tensors that do not lie in C order."""
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("w", r(3, 4, seed=2))
+
+    def forward(self, x):
+        y = x * 2 + 1
+        a = torch.as_strided(y.t(), [3, 4], [4, 1])
+        b = torch.as_strided(y.view([2, 2, 6]).permute([2, 0, 1]), [2, 3], [1, 2], 3)
+        c = torch.as_strided(x.t().contiguous(), [3, 4], [4, 1])
+        d = torch.as_strided(self.w.transpose(0, 1), [5, 2], [2, 1])
+        e = torch.as_strided_copy(y.t(), [3], [2])
+        y.mul_(2)
+        return a, b, c, d, e
+
+
 def write(folder, name):
     cls, sets, trace, old, packed = CASES[name]
     module = cls().eval()
