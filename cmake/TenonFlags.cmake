@@ -19,7 +19,7 @@ set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG")
 # kernel is as small as can be, where GCC knows that level; Clang's makes more of it.
 set(size_level -Os)
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND CMAKE_C_COMPILER_VERSION VERSION_GREATER_EQUAL 12)
-  set(size_level -Oz)
+  set(size_level "-Oz -fno-jump-tables") # switches as comparisons take fewer bytes
 endif()
 set(CMAKE_C_FLAGS_MINSIZEREL
   "${size_level} -DNDEBUG -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables -fno-unwind-tables")
