@@ -86,7 +86,9 @@ const char *flash_attention_gpu_refuse(const tn_call *call) {
   if (a->window > most || a->q_offset > most || a->k_offset > most || q->shape[1] > most ||
       k->shape[1] > most)
     return "positions beyond 2^29";
-  return tn_gpu_refuse_size(call);
+  const int64_t loops[] = {tn_ceil_div(k->shape[1], 64), q->shape[3] + 2 * 64 + 2};
+  const char *reason = tn_gpu_refuse_size(call);
+  return reason ? reason : tn_gpu_refuse_rounds(call, tn_gpu_rounds(loops, 2));
 }
 
 tn_status flash_attention_gpu_record(const tn_call *call, tn_recorder *recorder) {

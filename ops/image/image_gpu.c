@@ -162,9 +162,10 @@ const char *roi_align_gpu_refuse(const tn_call *call) {
   const tn_tensor *x = call->inputs[0];
   const double side = (double)a->sampling_ratio;
   /* points are half an element apart or more where their number is not given */
-  const double most = a->sampling_ratio > 0 ? side * side
-                                            : (2.0 * (double)x->shape[2] + 7) *
-                                                  (2.0 * (double)x->shape[3] + 7) / GROUP;
+  const double most =
+      a->sampling_ratio > 0
+          ? side * side
+          : (2.0 * (double)x->shape[2] + 7) * (2.0 * (double)x->shape[3] + 7) / GROUP + GROUP;
   if (!tn_elements(x)) return "takes maps with elements";
   if (most > TN_GPU_ROUNDS) return "takes up to 65535 points of a cell";
   return tn_gpu_refuse_size(call);

@@ -288,7 +288,12 @@ static tn_status record_global(const tn_call *call, tn_recorder *r, int32_t kind
   return tn_gpu_run(&g, r, (uint32_t)planes, 1, 1);
 }
 
-const char *global_pool_gpu_refuse(const tn_call *call) { return tn_gpu_refuse_size(call); }
+const char *global_pool_gpu_refuse(const tn_call *call) {
+  const int64_t planes = tn_elements(call->outputs[0]);
+  const char *reason = tn_gpu_refuse_size(call);
+  if (reason || !planes) return reason;
+  return tn_gpu_refuse_rounds(call, tn_ceil_div(tn_elements(call->inputs[0]) / planes, 64) + 64);
+}
 
 tn_status global_max_pool_gpu_record(const tn_call *call, tn_recorder *recorder) {
   return record_global(call, recorder, GLOBAL_MAX, 1);
@@ -299,7 +304,7 @@ tn_status global_average_pool_gpu_record(const tn_call *call, tn_recorder *recor
 
 const char *global_lp_pool_gpu_refuse(const tn_call *call) {
   const char *reason = refuse_power(((const tn_global_lp_pool_attrs *)call->attrs)->p);
-  return reason ? reason : tn_gpu_refuse_size(call);
+  return reason ? reason : global_pool_gpu_refuse(call);
 }
 tn_status global_lp_pool_gpu_record(const tn_call *call, tn_recorder *recorder) {
   return record_global(call, recorder, GLOBAL_LP,

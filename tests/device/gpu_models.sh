@@ -90,6 +90,8 @@ too_long "conv_[a-z_]*gpu: " Conv -i X=random:f32[1,14000,1,1] -i W=random:f32[8
 too_long "$rounds" MaxPool -i X=random:f32[1,1,40,40,40] -a kernel_shape=40,40,40
 too_long "$rounds" AveragePool -i X=random:f32[1,1,300,300] \
   -a kernel_shape=280,280
+too_long "$rounds" GlobalAveragePool -i X=random:f32[1,1,2200,2200]
+too_long "$rounds" GlobalLpPool -i X=random:f32[1,1,2200,2200] -a p=2
 too_long "$rounds" Attention -i Q=random:f32[1,1,1,128] \
   -i K=$keys -i V=$keys
 too_long "$rounds" ReduceLogSumExp --opset 18 -i data=random:f32[1,40000] \
@@ -105,6 +107,10 @@ too_long "$rounds" Resize --opset 18 -i X=random:f32[1,1,1200,1200] -i sizes=con
   -a mode=linear -a antialias=1
 too_long "$rounds" ScatterND --opset 18 -i data=random:f32[4,4,4,4] -i indices=random:i64[16000,4] \
   -i updates=random:f32[16000] -a reduction=add
+# Extremes of more elements than 64 parts look at.
+long=(op run DynamicQuantizeLinear -i x=random:f32[9000000])
+said=$("$tenon" "${long[@]}" --device "$device") && [ "$said" = "$("$tenon" "${long[@]}")" ] ||
+  fail "DynamicQuantizeLinear: $said"
 # On a large GPU all floats are halved with a precision; on what is none, that is an error.
 if [ "$4" = opencl ]; then # PoCL compiles the kernels of large GPUs for longer than the host waits
   said=$("$tenon" run "$model" --random --device "$device" --precision f16 2>&1)
