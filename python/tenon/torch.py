@@ -1,8 +1,8 @@
 """PyTorch: torch.compile(model, backend="tenon"), and operators of plug-ins as torch.ops.
 
-A captured graph goes through torch.export to Tenon, once for each set of input shapes; what Tenon
-cannot read so goes through PyTorch's exporter of ONNX (the package onnxscript), where that is
-there. Parameters and buffers of modules become constants, which kernels prepare; when one of them
+A captured graph goes through torch.export to Tenon, once for all sizes that Dynamo leaves open; if
+Tenon refuses it so, once for each set of input shapes. What Tenon cannot read so goes through
+PyTorch's exporter of ONNX (the package onnxscript), where that is there. Parameters and buffers of modules become constants, which kernels prepare; when one of them
 is changed, the graph is compiled anew. Inputs and buffers that the graph writes are inputs and
 outputs of the model, in one memory.
 """
@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch.utils import _pytree as pytree
 
-from ._errors import Error, InvalidError
+from ._errors import CancelledError, Error, InvalidError
 from ._model import load
 from ._ops import Schema
 from ._runtime import shared
@@ -41,6 +41,8 @@ class _Unfit(Exception):
 
 
 def _to_tenon(tensor):
+    if not isinstance(tensor, torch.Tensor):
+        return tensor
     if tensor.device.type != "cpu":
         raise _Unfit(f"an input lies on {tensor.device}")
     return tensor.detach().resolve_conj().resolve_neg().contiguous()
@@ -78,6 +80,50 @@ def _is_of_module(placeholder, value):
             return True
         source = getattr(source, "base", None)
     return isinstance(value, torch.nn.Parameter)
+
+
+def _is_open(size):
+    return isinstance(size, torch.SymInt) and size.node.maybe_as_int() is None
+
+
+class _Sizes:
+    """What Dynamo leaves open of the arguments of a graph.
+
+    dims: {index of a tensor: its open dims}; of: {index of a number: (tensor, dim) whose size it
+    is}; numbers: indices of other integers.
+    """
+
+    def __init__(self, placeholders, used):
+        values = [p.meta.get("example_value") for p in placeholders]
+        places, self.dims = {}, {}
+        for k, value in enumerate(values):
+            if isinstance(value, torch.Tensor):
+                dims = [i for i, size in enumerate(value.shape) if _is_open(size)]
+                self.dims.update({k: dims} if dims else {})
+                for i in dims:
+                    places.setdefault(str(value.shape[i]), (k, i))
+        open_ = {k: str(v) for k, v in enumerate(values) if _is_open(v)}
+        self.of = {k: places[name] for k, name in open_.items() if name in places}
+        self.numbers = [k for k in open_ if k not in self.of and k in used]
+
+    def __bool__(self):
+        return bool(self.dims or self.numbers)
+
+    def dynamic(self, k):
+        """What torch.export takes for the argument k."""
+        auto = torch.export.Dim.AUTO
+        return auto if k in self.numbers else {i: auto for i in self.dims.get(k, ())}
+
+
+def _is_float(placeholder):
+    """A number of Python's, which Dynamo hands on as a tensor whose item() the graph takes."""
+    value, users = placeholder.meta.get("example_value"), placeholder.users
+    return (
+        isinstance(value, torch.Tensor)
+        and (value.dtype, value.dim()) == (torch.float64, 0)
+        and all(n.op == "call_method" and n.target == "item" for n in users)
+        and bool(users)
+    )
 
 
 def _stamp(tensor):
@@ -177,24 +223,23 @@ class _Answer:
 class _Frozen(torch.nn.Module):
     """The graph as a function of what changes; the rest is constant."""
 
-    def __init__(self, graph_module, answer, args, fixed):
+    def __init__(self, graph_module, answer, sizes, args, takes):
         super().__init__()
-        self.inner, self.answer, self.n = graph_module, answer, len(args)
-        self.places = {}
-        for k, value in enumerate(args):
-            if k in fixed:
+        self.inner, self.answer, self.sizes, self.takes = graph_module, answer, sizes, takes
+        self.rest = [None if k in takes else a for k, a in enumerate(args)]
+        for k, value in enumerate(self.rest):
+            if isinstance(value, torch.Tensor):
                 self.register_buffer(f"constant{k}", value.detach())
-            elif not isinstance(value, torch.Tensor):
-                self.places[k] = value
+                self.rest[k] = None
 
     def forward(self, *changing):
-        left = iter(changing)
-        args = []
-        for k in range(self.n):
-            fixed = getattr(self, f"constant{k}", None)
-            args.append(
-                fixed if fixed is not None else self.places[k] if k in self.places else next(left)
-            )
+        args = list(self.rest)
+        for name, value in self.named_buffers(recurse=False):
+            args[int(name.removeprefix("constant"))] = value
+        for k, value in zip(self.takes, changing):
+            args[k] = value
+        for k, (tensor, dim) in self.sizes.of.items():
+            args[k] = args[tensor].shape[dim]
         return self.answer.tensors(self.inner(*args))
 
 
@@ -244,13 +289,25 @@ def _calls(graph_module, functions):
     return any(n.op == "call_function" and n.target in functions for n in nodes)
 
 
-def _exportable(graph_module):
-    """The same with what can be exported in place of what cannot."""
+def _replace(node, number):
+    for user in list(node.users):
+        given = (user.args, user.kwargs)
+        user.args, user.kwargs = torch.fx.map_arg(given, lambda n: number if n is node else n)
+    node.graph.erase_node(node)
+
+
+def _exportable(graph_module, floats):
+    """The same with what can be exported in place of what cannot; floats: {index of an argument:
+    the number that it is}."""
     others = {torch._transformer_encoder_layer_fwd: _encoder_layer, **_symbolics}
-    if not _calls(graph_module, others):
+    if not floats and not _calls(graph_module, others):
         return graph_module
     graph_module = copy.copy(graph_module)
     graph_module.graph = copy.deepcopy(graph_module.graph)
+    placeholders = [n for n in graph_module.graph.nodes if n.op == "placeholder"]
+    for k, number in floats.items():
+        for item in list(placeholders[k].users):
+            _replace(item, number)
     for node in graph_module.graph.nodes:
         if node.op == "call_function" and node.target in others:
             node.target = others[node.target]
@@ -274,10 +331,12 @@ def _check_strided(graph_module):
                 raise _Unfit(f"{node.name} is as_strided of a tensor that is not contiguous")
 
 
-def _forms(module, args, graph_module):
+def _forms(module, args, dynamic, graph_module, floats):
     """What a graph can be loaded from, best first: functions that make it."""
     _check_strided(graph_module)
-    program = torch.export.export(module(_exportable(graph_module)), args)
+    shapes = {"changing": dynamic} if dynamic else None
+    module = module(_exportable(graph_module, floats))
+    program = torch.export.export(module, args, dynamic_shapes=shapes)
     if not _calls(graph_module, _symbolics):  # those are nodes of ONNX
         yield lambda: _saved(program)
         yield lambda: _saved(program.run_decompositions({}))
@@ -294,25 +353,40 @@ def _as_onnx(program):
 
 
 class _Entry:
-    """The model for one set of shapes."""
+    """The model for one set of shapes, or for many.
 
-    def __init__(self, model, answer, n_changing):
-        self.model, self.answer, self.lock = model, answer, threading.Lock()
-        self.inputs = [v.name for v in model.inputs][:n_changing]
+    takes: which arguments of the graph are its inputs.
+    """
+
+    def __init__(self, model, answer, takes):
+        self.model, self.answer, self.takes, self.lock = model, answer, takes, threading.Lock()
+        inputs = model.inputs[: len(takes)]
+        self.inputs, self.shapes = [v.name for v in inputs], [v.shape for v in inputs]
         names = [v.name for v in model.outputs]
         self.written = {k: f"{i}.out" for k, i in enumerate(self.inputs) if f"{i}.out" in names}
         self.outputs = [name for name in names if name not in self.written.values()]
         self.session = model.session() if self.written else None
 
-    def run(self, args, changing):
-        """args: of the graph; changing: (index in args, tensor) of each input of the model."""
+    def fits(self, args):
+        """Whether it is for these shapes."""
+        sizes = {}
+        for k, shape in zip(self.takes, self.shapes):
+            given = args[k].shape if isinstance(args[k], torch.Tensor) else ()
+            for name, size in zip(shape, given):
+                if isinstance(name, str):
+                    name = sizes.setdefault(name, size)
+                if name is not None and name != size:
+                    return False
+        return True
+
+    def run(self, args):
         others = self.answer.before(args)
-        tensors = [t for _, t in changing][: len(self.inputs)]
+        values = [_to_tenon(args[k]) for k in self.takes[: len(self.inputs)]]
         if self.session:
             with self.lock:
-                outputs = self._write([args[k] for k, _ in changing], tensors)
+                outputs = self._write([args[k] for k in self.takes], values)
         else:
-            outputs = self.model(*tensors)
+            outputs = self.model(*values)
             outputs = outputs if isinstance(outputs, tuple) else (outputs,)
         return self.answer.of([_to_torch(o) for o in outputs], others)
 
@@ -342,6 +416,9 @@ class _Compiled:
             for k, (p, v) in enumerate(zip(placeholders, inputs))
             if isinstance(v, torch.Tensor) and _is_of_module(p, v) and not v.is_inference()
         ]
+        self.numbers = [k for k, p in enumerate(placeholders) if _is_float(p)]
+        self.floats = {k: set() for k in self.numbers}  # those that are constants, and their values
+        self.sizes = _Sizes(placeholders, self.answer.used)
         self.changes = dict.fromkeys(self.fixed, 0)
         self.options = options
         self.fallback = options.pop("fallback", "warn")
@@ -349,6 +426,8 @@ class _Compiled:
         if self.fallback not in ("forbid", "warn", "allow"):
             raise InvalidError(f"fallback is forbid, warn or allow, not {self.fallback!r}")
         self.models, self.stamps, self.lock = {}, None, threading.Lock()
+        self.open = []  # models of many shapes, with what else they are for
+        self.can_be_open = bool(self.sizes or self.floats)
         self.given_up = None
 
     def give_up(self, reason):
@@ -360,13 +439,19 @@ class _Compiled:
         _log.info("%s", text)
         self.given_up = text
 
-    def _key(self, args):
-        fixed = set(self.fixed)
-        return tuple(
-            (a.shape, a.dtype) if isinstance(a, torch.Tensor) else k in self.answer.used and a
+    def _others(self, args):
+        """Arguments that are no tensors and no integers that may change."""
+        of, numbers = self.sizes.of, self.sizes.numbers
+        floats = (args[k].item() for k in self.floats)
+        return *floats, *(
+            a if k in self.answer.used else None
             for k, a in enumerate(args)
-            if k not in fixed
+            if not isinstance(a, torch.Tensor) and k not in of and k not in numbers
         )
+
+    def _key(self, args):
+        shapes = tuple(args[k].shape for k in self._tensors(args))
+        return shapes, tuple(args[k] for k in self.sizes.numbers), self._others(args)
 
     def _load(self, form):
         options = dict(self.options)
@@ -380,11 +465,13 @@ class _Compiled:
         except Exception as error:  # whatever the exporter stumbles over
             raise _Unfit(f"PyTorch's exporter fails: {_cause(error)}") from error
 
-    def _models(self, args, changing):
+    def _model(self, args, takes, dynamic):
         """The first form that Tenon can run; the reason why the first was refused, if none is."""
         refused = None
-        module = lambda g: _Frozen(g, self.answer, args, set(self.fixed))  # noqa: E731
-        forms = _forms(module, changing, self.graph_module)
+        module = lambda g: _Frozen(g, self.answer, self.sizes, args, takes)  # noqa: E731
+        values = tuple(_to_tenon(args[k]) for k in takes)
+        floats = {k: args[k].item() for k in self.floats}
+        forms = _forms(module, values, dynamic, self.graph_module, floats)
         while True:
             try:
                 form = next(forms, None)
@@ -399,22 +486,24 @@ class _Compiled:
             except (_Unfit, Error) as error:
                 refused = refused or error
 
-    def _compile(self, args):
-        changing = tuple(t for _, t in self._changing(args))
-        if any(t.requires_grad for t in changing) and torch.is_grad_enabled():
+    def _compile(self, args, is_open):
+        takes = self._tensors(args) + (self.sizes.numbers if is_open else [])
+        tensors = [args[k] for k in takes if isinstance(args[k], torch.Tensor)]
+        if any(t.requires_grad for t in tensors) and torch.is_grad_enabled():
             raise _Unfit("gradients are wanted; call it under torch.inference_mode()")
+        dynamic = tuple(self.sizes.dynamic(k) for k in takes) if is_open else None
         with _EXPORTS, torch.no_grad():
-            model = self._models(args, changing)
+            model = self._model(args, takes, dynamic)
         written = [int(v.name.split("constant")[-1]) for v in model.states]
         if not written:
-            return _Entry(model, self.answer, len(changing))
+            return _Entry(model, self.answer, takes)
         self.fixed = [k for k in self.fixed if k not in written]
-        return self._compile(args)
+        return self._compile(args, is_open)
 
-    def _changing(self, args):
-        fixed = set(self.fixed)
-        tensors = [(k, a) for k, a in enumerate(args) if isinstance(a, torch.Tensor)]
-        return [(k, _to_tenon(a)) for k, a in tensors if k not in fixed]
+    def _tensors(self, args):
+        """Those that are inputs."""
+        fixed = {*self.fixed, *self.floats}
+        return [k for k, a in enumerate(args) if isinstance(a, torch.Tensor) and k not in fixed]
 
     def _note_changes(self, args):
         """What was changed since the last call. A buffer that is changed again and again is an
@@ -427,24 +516,62 @@ class _Compiled:
         self.fixed = [
             k for k in self.fixed if self.changes[k] < 2 or isinstance(args[k], torch.nn.Parameter)
         ]
-        self.models, self.stamps = {}, {k: stamps[k] for k in self.fixed}
+        self.models, self.open, self.stamps = {}, [], {k: stamps[k] for k in self.fixed}
 
-    def _entry(self, args):
+    def _note_floats(self, args):
+        """A number that is another one again and again is an input from then on."""
+        for k, seen in list(self.floats.items()):
+            seen.add(args[k].item())
+            if len(seen) > 2 and self.can_be_open:
+                del self.floats[k]
+
+    def _open(self, args):
+        """The model of many shapes, these among them; None if there is to be one for each."""
+        others = self._others(args)
+        for of, entry in self.open:
+            if of == others and entry.fits(args):
+                return entry
+        if self.can_be_open:
+            try:
+                self.open.append((others, self._compile(args, True)))
+                del self.open[: -self.most]
+                return self.open[-1][1]
+            except (_Unfit, Error) as unfit:
+                _log.info("a model for each set of shapes: %s", unfit)
+                self.can_be_open = False
+                self.floats = {k: set() for k in self.numbers}
+        return None
+
+    def _entry(self, args, exact=False):
+        """exact: of these shapes alone."""
         with self.lock:
             self._note_changes(args)
-            entry = self.models.get(self._key(args))
+            self._note_floats(args)
+            entry = self.models.get(self._key(args)) or (None if exact else self._open(args))
             if entry is None:
-                entry = self._compile(args)
-                self.stamps = {k: self.stamps[k] for k in self.fixed}
+                entry = self._compile(args, False)
                 while len(self.models) >= self.most:
                     self.models.pop(next(iter(self.models)))
                 self.models[self._key(args)] = entry
+            self.stamps = {k: self.stamps[k] for k in self.fixed}
         return entry
+
+    def _run(self, args):
+        entry = self._entry(args)
+        try:
+            return entry.run(args)
+        except CancelledError:
+            raise
+        except Error as error:
+            if entry.written or entry in self.models.values():
+                raise
+            _log.info("a model for these shapes alone: %s", error)
+        return self._entry(args, exact=True).run(args)
 
     def __call__(self, *args):
         if self.given_up is None:
             try:
-                return self._entry(args).run(args, self._changing(args))
+                return self._run(args)
             except _Unfit as unfit:
                 self.give_up(unfit)
         return self.graph_module(*args)

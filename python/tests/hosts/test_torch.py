@@ -59,6 +59,60 @@ def test_structures_and_types():
     same(torch.nn.Linear(8, 4), torch.rand(8, 2).T)  # strided
 
 
+@pytest.fixture
+def loads(monkeypatch):
+    """How many models were loaded: a list that grows."""
+    made, load = [], tenon.torch.load
+    monkeypatch.setattr(tenon.torch, "load", lambda *a, **k: made.append(load(*a, **k)) or made[-1])
+    return made
+
+
+class Open(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm, self.conv = torch.nn.BatchNorm1d(4), torch.nn.Conv1d(4, 4, 3)
+
+    def forward(self, x, n, f):
+        y = self.conv(self.norm(x)) * f
+        return y.reshape(x.shape[0] * y.shape[2], -1), x[:, :, n:], torch.arange(x.shape[2]) + n
+
+
+def test_one_model_for_all_sizes(loads):
+    model = Open().eval()
+    run = torch.compile(model, backend="tenon", dynamic=True, options={"fallback": "forbid"})
+    with torch.no_grad():
+        for k in range(2, 9):
+            args = torch.rand(k, 4, 9 + k), k + 1, 0.5
+            torch.testing.assert_close(run(*args), model(*args), rtol=1e-4, atol=1e-5)
+        assert len(loads) == 1
+        for k in range(8):  # a number of Python's is constant until it has had some values
+            args = torch.rand(2, 4, 9 + k), 3, 1 + k / 4
+            torch.testing.assert_close(run(*args), model(*args), rtol=1e-4, atol=1e-5)
+    assert len(loads) == 3
+
+
+def test_other_sizes_after_the_first(loads):
+    linear = torch.nn.Linear(6, 3)
+    run = compiled(linear)
+    with torch.no_grad():
+        for n in range(2, 9):
+            x = torch.rand(n, 6)
+            torch.testing.assert_close(run(x), linear(x), rtol=1e-4, atol=1e-5)
+    assert len(loads) == 2  # the first size alone, then any
+
+
+def test_sizes_that_a_model_cannot_leave_open(loads):
+    def windows(x):
+        return torch.as_strided(x + 1, (x.shape[0] - 1, 3), (x.shape[1], 1))
+
+    run = torch.compile(windows, backend="tenon", dynamic=True, options={"fallback": "forbid"})
+    with torch.no_grad():
+        for _ in range(2):
+            for n in (3, 5, 8):
+                x = torch.rand(n, 6)
+                torch.testing.assert_close(run(x), windows(x))
+
+
 def test_branches_on_data():
     same(lambda x: x * 2 if x.sum() > 0 else x - 1, torch.ones(3))
     same(lambda x: x * 2 if x.sum() > 0 else x - 1, -torch.ones(3))
