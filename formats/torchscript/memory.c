@@ -63,16 +63,49 @@ void ts_note_contiguous(const ts_args *args, ts_value *made) {
   made->cell->v->cell->v->rows = rows == TS_ROWS_UNKNOWN ? TS_ROWS_PART : rows;
 }
 
+static void *refuse(ts_reader *r, const char *name) {
+  return ts_null(r,
+                 "not supported: %s of a tensor of which the program does not say how it lies in "
+                 "memory: contiguous() before would say it",
+                 name);
+}
+
 ts_value *ts_memory_of(ts_reader *r, const char *name, const ts_value *tensor, bool from_begin) {
   const ts_value *from = tensor->cell->v, *content = ts_content(r, tensor);
   if (!content) return NULL;
   if (!is_whole(from->step, true) || content->rows < (from_begin ? TS_ROWS_WHOLE : TS_ROWS_PART))
-    return ts_null(r,
-                   "not supported: %s of a tensor of which the program does not say how it lies in "
-                   "memory: contiguous() before would say it",
-                   name);
+    return refuse(r, name);
   ts_value *view = ts_new(r, TS_V_VIEW);
   if (!view) return NULL;
   view->cell = from->cell;
   return ts_container(r, TS_V_TENSOR, view);
 }
+
+static bool is_in_rows(ts_reader *r, const char *name, const ts_args *args) {
+  if (!args->n || args->v[0]->kind != TS_V_TENSOR || !ts_content(r, args->v[0])) return false;
+  return rows_of(args->v[0]) != TS_ROWS_UNKNOWN || refuse(r, name);
+}
+
+/* stride(x, dim), stride(x): all of them */
+static bool stride(ts_reader *r, const char *name, const ts_args *args, ts_value **out) {
+  if (!is_in_rows(r, name, args)) return false;
+  ts_value *dim = ts_arg(args, 1, "dim");
+  const ts_ssa x = ts_read_tensor(r, args->v[0]),
+               made = x.id < 0 ? x : ts_emit_ssa(r, name, x, &dim, dim != NULL);
+  if (r->status) return false;
+  if (dim) return (*out = ts_ssa_value(r, TS_V_INT, made)) != NULL;
+  ts_value *v = ts_ssa_value(r, TS_V_ARRAY, made);
+  if (v) v->element = TS_V_INT;
+  return (*out = ts_container(r, TS_V_LIST, v)) != NULL;
+}
+
+static bool is_contiguous(ts_reader *r, const char *name, const ts_args *args, ts_value **out) {
+  if (args->n > 1) return ts_null(r, "not supported: %s of a memory format", name);
+  return is_in_rows(r, name, args) && (*out = ts_bool(r, true));
+}
+
+const ts_builtin_row ts_memory_builtins[] = {
+    {"aten::stride", stride},
+    {"aten::is_contiguous", is_contiguous},
+    {NULL, NULL},
+};

@@ -337,7 +337,8 @@ typedef struct ts_builtin_row {
 } ts_builtin_row;
 /* Tables that end with NULL. */
 extern const ts_builtin_row ts_scalar_builtins[], ts_list_builtins[], ts_tensor_builtins[],
-    ts_view_builtins[], ts_quant_builtins[], ts_prepacked_builtins[], ts_parts_builtins[];
+    ts_view_builtins[], ts_quant_builtins[], ts_prepacked_builtins[], ts_parts_builtins[],
+    ts_memory_builtins[];
 /* An argument by place or key; NULL: it is not given, or None. */
 ts_value *ts_arg(const ts_args *args, int32_t k, const char *key);
 /* A known number, or `missing`. */

@@ -198,16 +198,17 @@ tn_status aten_size(const tn_call *call, tn_graph *graph, int32_t node) {
   if (at_is(&l, "numel") || at_is(&l, "sym_numel"))
     return tn_low_done(&l, at_int_const(&l, TN_I64, tn_elements(x)));
   if (at_is(&l, "dim")) return tn_low_done(&l, at_int_const(&l, TN_I64, x->rank));
-  if (!at_has(&l, "dim")) return tn_low_done(&l, tn_low_ints_const(&l, x->shape, x->rank));
+  int64_t strides[TN_MAX_RANK], stride = 1;
+  for (int32_t k = x->rank - 1; k >= 0; k--) {
+    strides[k] = stride;
+    stride *= tn_max_i64(x->shape[k], 1); /* dims of 0 count as 1 in PyTorch */
+  }
+  const int64_t *numbers = at_is(&l, "stride") || at_is(&l, "sym_stride") ? strides : x->shape;
+  if (!at_has(&l, "dim")) return tn_low_done(&l, tn_low_ints_const(&l, numbers, x->rank));
   const int32_t dim = at_dim(&l, tn_low_int(&l, "dim", 0), x->rank);
   if (dim < 0) return dim;
   if (!x->rank) return at_fail(&l, TN_ERR_SHAPE, "a scalar has no dims");
-  int64_t n = x->shape[dim];
-  if (at_is(&l, "stride") || at_is(&l, "sym_stride")) {
-    n = 1;
-    for (int32_t k = dim + 1; k < x->rank; k++) n *= x->shape[k];
-  }
-  return tn_low_done(&l, at_int_const(&l, TN_I64, n));
+  return tn_low_done(&l, at_int_const(&l, TN_I64, numbers[dim]));
 }
 
 /* The one element as i64, f64 or bool, as Python sees it. */

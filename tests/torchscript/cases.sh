@@ -2,6 +2,15 @@
 # usage: cases.sh TENON FOLDER: the small programs answer what PyTorch did; entries, states,
 # messages.
 . "$(dirname "$0")/../models/kit.sh"
+with_source() { # CASE FROM TO: out.pt is the case with TO for FROM in its program
+  python3 - "$folder/$1/model.pt" "$work/out.pt" "$2" "$3" <<'EOF' || fail "python3: exit status $?"
+import sys, zipfile
+was, becomes = (text.encode() for text in sys.argv[3:])
+with zipfile.ZipFile(sys.argv[1]) as old, zipfile.ZipFile(sys.argv[2], "w") as new:
+    for name in old.namelist():
+        new.writestr(zipfile.ZipInfo(name), old.read(name).replace(was, becomes))
+EOF
+}
 passes "$(find "$folder" -name model.pt | wc -l) passed, 0 failed, 0 skipped"
 # a program that answers something else is a failure
 notices InPlace set0_out1 set0_out0
@@ -17,24 +26,14 @@ fails "" run "$folder/ByRank/model.pt" -i "$folder/IntInput/ref/set0_in1.npy"
 fails "the program refuses these inputs: wrong size" \
   run "$folder/ByRank/model.pt" --random --shape x=2x5
 # what an old archive means and is not known here is refused with its version
-python3 - "$folder/OldDiv/model.pt" "$work/out.pt" <<'EOF' || fail "python3: exit status $?"
-import sys, zipfile
-with zipfile.ZipFile(sys.argv[1]) as old, zipfile.ZipFile(sys.argv[2], "w") as new:
-    for name in old.namelist():
-        data = old.read(name).replace(b"div(x, 2)", b"div(x, 2, out=c)")
-        new.writestr(zipfile.ZipInfo(name), data)
-EOF
+with_source OldDiv "div(x, 2)" "div(x, 2, out=c)"
 fails "aten::div with out= in an archive of version 3 (before 4)" info "$work/out.pt"
 # what reads memory needs a tensor of which it is known how it lies
-python3 - "$folder/Strided/model.pt" "$work/out.pt" <<'EOF' || fail "python3: exit status $?"
-import sys, zipfile
-with zipfile.ZipFile(sys.argv[1]) as old, zipfile.ZipFile(sys.argv[2], "w") as new:
-    for name in old.namelist():
-        data = old.read(name).replace(b"torch.contiguous(", b"torch.relu(")
-        new.writestr(zipfile.ZipInfo(name), data)
-EOF
+with_source Strided "torch.contiguous(" "torch.relu("
 fails "aten::as_strided of a tensor of which the program does not say how it lies" \
   info "$work/out.pt"
+with_source Strides "torch.contiguous(torch.t(y))" "torch.t(y)"
+fails "aten::stride of a tensor of which the program does not say how it lies" info "$work/out.pt"
 # a pickle or source that is packed tight would become a hundred times its bytes of values
 python3 - "$folder/InPlace/model.pt" "$work" <<'EOF' || fail "python3: exit status $?"
 import sys, zipfile

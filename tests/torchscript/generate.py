@@ -862,6 +862,19 @@ class Strided(nn.Module):
         return a, b, c, d, e
 
 
+@case((r(4, 6),), (r(4, 6, seed=1),))
+class Strides(nn.Module):
+    """stride and is_contiguous where it is known how a tensor lies in memory."""
+    def forward(self, x):
+        y = x * 2 + 1
+        z = y.view([2, 2, 6]).unsqueeze(1)
+        s = z.stride()
+        w = torch.as_strided(y, [2, 2, 6], [y.stride(0) * 2, y.stride(0), y.stride(-1)])
+        if not x.is_contiguous():
+            w = w.contiguous()
+        return w, x.stride(0), z.stride(1), s[0] * 100 + s[2], y.t().contiguous().stride(0)
+
+
 def write(folder, name):
     cls, sets, trace, old, packed = CASES[name]
     module = cls().eval()
