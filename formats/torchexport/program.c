@@ -333,8 +333,8 @@ static tn_status read_program(pt2_scope *s, const json_value *module) {
 
 static tn_status read_model(pt2_reader *r) {
   enum { ONNX_OPSET = 21 };
-  static const char *const domains[] = {"aten", "torch", "torchvision", "quantized_decomposed",
-                                        "llama"};
+  static const char *const domains[] = {
+      "aten", "torch", "torchvision", "quantized_decomposed", "llama", "transformers"};
   pt2_scope scope;
   tn_status s = r->api->set_opset(r->g, "", ONNX_OPSET);
   for (size_t k = 0; k < sizeof domains / sizeof *domains && !s; k++)

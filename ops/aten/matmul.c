@@ -2,6 +2,7 @@
 #include "aten.h"
 #include "aten_reduce.gen.h"
 #include "complex.h"
+#include "transformers.gen.h"
 
 /* Bools and integers are multiplied as they are where ONNX takes them: i32, i64, u32, u64; narrow
  * ones go through i32. */
@@ -29,6 +30,20 @@ static int32_t transposed(const tn_lowering *l, int32_t x, int32_t rank) {
   perm[rank - 2] = rank - 1;
   perm[rank - 1] = rank - 2;
   return tn_low_transpose(l, x, rank, perm);
+}
+
+/* Rows in groups, and a matrix for each. */
+tn_status aten_grouped_mm(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const tn_tensor *a = tn_low_type(&l, 0), *b = tn_low_type(&l, 1), *ends = tn_low_type(&l, 2);
+  if (a->rank != 2 || b->rank != 3 || !ends || tn_low_type(&l, 3))
+    return tn_low_unsupported(&l, "other than the rows of a matrix in groups, without a bias");
+  const uint32_t to = at_dtype(&l, "out_dtype", a->dtype);
+  if (a->dtype != b->dtype || at_category(a->dtype) != AT_FLOAT || a->dtype == TN_F64)
+    return tn_low_unsupported(&l, "these types");
+  const int32_t in[] = {at_in(&l, 0, TN_F32), at_in(&l, 1, TN_F32), tn_low_in(&l, 2)};
+  const int32_t y = tn_low_emit(&l, "tenon::GroupedMatMul", in, 3, NULL, 0);
+  return tn_low_done(&l, at_cast(&l, y, TN_F32, to));
 }
 
 /* x w^T + bias. Of a matrix: Gemm. */

@@ -21,6 +21,9 @@ def products(c):
     ):
         c.add("matmul", x, y)
     c.add("mm", a, b)
+    rows, matrices = fill((5, 8), f32), fill((3, 8, 4), f32, 1)
+    c.add("_grouped_mm", rows, matrices, offs=t([2, 2, 5], i32))
+    c.add("_grouped_mm", rows, matrices, offs=t([0, 1, 5], i32), out_dtype=f32)
     c.add("bmm", batch, fill((2, 3, 1), f32))
     c.add("mv", a, v)
     c.add("dot", v, v)
