@@ -3,7 +3,7 @@
 with Tenon, and compares the outputs with PyTorch's. Prints a table.
 
 usage: models.py TENON [--as export|trace|script] [--only WORD]... [--keep DIR]
-           [--families] [--part vision|language|timm|programs] [--decomposed]
+           [--families] [--part vision|language|newer|timm|programs] [--decomposed]
 (needs torch, torchvision, transformers, timm)
 """
 
@@ -77,7 +77,13 @@ TIMM = """beit_base_patch16_224 botnet26t_256 cait_xxs24_224 coat_lite_tiny conv
     res2net50_14w_8s:64 resmlp_12_224 resnest14d:64 resnetv2_50:64 rexnet_100:64 sebotnet33ts_256
     selecsls42:64 semnasnet_075:64 sequencer2d_s skresnet18:64 spnasnet_100:64 starnet_s1:64 swiftformer_xs
     tinynet_e:64 tiny_vit_5m_224 tnt_s_patch16_224 tresnet_m:64 twins_svt_small visformer_tiny
-    vit_tiny_patch16_224 volo_d1_224 vovnet39a:64 xception41:64 xcit_nano_12_p16_224""".split()
+    vit_tiny_patch16_224 volo_d1_224 vovnet39a:64 xception41:64 xcit_nano_12_p16_224
+    cpubone_b0_bfrobust:64 csatv2:128 cspnext_tiny:64 densenet121:64 efficientformerv2_s0 efficientvim_m1
+    efficientvit_m0 fasternet_t0:64 hiera_tiny_224 sam2_hiera_tiny iformer_t:64 inception_v3:128 lcnetv2_small:64
+    lowformer_b0:64 mambaout_femto:64 mobilenetv5_300m_enc:256 naflexvit_base_patch16_gap nest_tiny
+    nextvit_small:64 rdnet_tiny:64 ecaresnet26t:64 legacy_seresnet18:64 shvit_s1 swin_tiny_patch4_window7_224
+    swinv2_tiny_window8_256 swinv2_cr_tiny_ns_224 vgg11_bn:64 vit_tiny_r_s16_p8_224 test_vit_relpos
+    samvit_base_patch16_224 vitamin_small_224 xception:128 legacy_xception:128""".split()
 
 
 def timm(_):
@@ -378,6 +384,145 @@ def language(_):
     )
 
 
+def newer(_):
+    """Of transformers as well: later architectures, and older ones of other kinds."""
+    import transformers as tf
+
+    small = dict(
+        vocab_size=99,
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=64,
+    )
+    grouped = dict(small, num_key_value_heads=2, pad_token_id=0)
+    experts = dict(grouped, num_experts_per_tok=2, moe_intermediate_size=16)
+    image = dict(
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=64,
+        image_size=32,
+        patch_size=8,
+    )
+    speech = dict(
+        small,
+        conv_dim=[16, 16],
+        conv_stride=[4, 2],
+        conv_kernel=[8, 3],
+        num_feat_extract_layers=2,
+        num_conv_pos_embeddings=16,
+        num_conv_pos_embedding_groups=2,
+    )
+    ids = torch.arange(16).reshape(2, 8) % 99
+
+    def of(kind, config, **given):
+        return lambda: (
+            getattr(tf, kind)(getattr(tf, config[0])(**config[1])).eval(),
+            (),
+            given,
+        )
+
+    def text(name, config, kind="Model", **more):
+        return of(name + kind, (name + "Config", config), input_ids=ids, **more)
+
+    def decoder(name, config):
+        return text(name, config, "ForCausalLM", use_cache=False)
+
+    def picture(name, config, size=32, kind="Model"):
+        return of(name + kind, (name + "Config", config), pixel_values=torch.rand(1, 3, size, size))
+
+    def sound(name, config):
+        return of(name + "Model", (name + "Config", config), input_values=torch.rand(1, 800))
+
+    yield "modernbert", text("ModernBert", dict(small, pad_token_id=0))
+    yield "xlnet", text("XLNet", dict(vocab_size=99, d_model=32, n_layer=2, n_head=4, d_inner=64))
+    yield "fnet", text("FNet", small)
+    yield "convbert", text("ConvBert", dict(small, embedding_size=32))
+    yield "mobilebert", text("MobileBert", dict(small, embedding_size=16, intra_bottleneck_size=16))
+    yield "squeezebert", text("SqueezeBert", dict(small, embedding_size=32))
+    yield "esm", text("Esm", dict(small, pad_token_id=1, mask_token_id=4))
+    yield "nystromformer", text("Nystromformer", dict(small, num_landmarks=4, segment_means_seq_len=8))
+    yield "bloom", decoder("Bloom", dict(vocab_size=99, hidden_size=32, n_layer=2, n_head=4))
+    yield "falcon", decoder("Falcon", small)
+    yield "gpt_oss", decoder("GptOss", dict(grouped, num_local_experts=4, head_dim=8))
+    yield "mixtral", decoder("Mixtral", dict(grouped, num_local_experts=4))
+    yield "qwen3_moe", decoder("Qwen3Moe", dict(experts, num_experts=4, head_dim=8))
+    yield "qwen3_next", decoder(
+        "Qwen3Next",
+        dict(
+            experts,
+            num_experts=4,
+            head_dim=8,
+            linear_num_value_heads=4,
+            linear_num_key_heads=2,
+            linear_key_head_dim=8,
+            linear_value_head_dim=8,
+            shared_expert_intermediate_size=16,
+            layer_types=["linear_attention", "full_attention"],
+        ),
+    )
+    yield "gemma2", decoder("Gemma2", dict(grouped, head_dim=8))
+    yield "gemma3", of(
+        "Gemma3ForCausalLM",
+        ("Gemma3TextConfig", dict(grouped, head_dim=8)),
+        input_ids=ids,
+        use_cache=False,
+    )
+    yield "olmo2", decoder("Olmo2", grouped)
+    yield "phi3", decoder("Phi3", grouped)
+    yield "granite", decoder("Granite", grouped)
+    yield "cohere2", decoder("Cohere2", grouped)
+    yield "glm4", decoder("Glm4", dict(grouped, head_dim=8))
+    yield "smollm3", decoder("SmolLM3", grouped)
+    yield "starcoder2", decoder("Starcoder2", grouped)
+    yield "lfm2", decoder("Lfm2", dict(grouped, layer_types=["conv", "full_attention"]))
+    yield "rwkv", text("Rwkv", dict(vocab_size=99, hidden_size=32, num_hidden_layers=2), use_cache=False)
+    yield "mamba2", text(
+        "Mamba2",
+        dict(
+            vocab_size=99,
+            hidden_size=32,
+            num_hidden_layers=2,
+            state_size=8,
+            num_heads=8,
+            head_dim=8,
+            n_groups=2,
+            chunk_size=4,
+        ),
+        use_cache=False,
+    )
+    yield "siglip_vision", picture("SiglipVision", image)
+    yield "dinov3", picture("DINOv3ViT", image)
+    yield "beit", picture("Beit", image)
+    yield "yolos", picture(
+        "Yolos", dict(image, image_size=[32, 32], num_detection_tokens=4), kind="ForObjectDetection"
+    )
+    yield "mobilevit", picture(
+        "MobileViT",
+        dict(image, hidden_sizes=[16, 24, 32], neck_hidden_sizes=[8, 8, 8, 16, 16, 16, 32]),
+        64,
+    )
+    yield "efficientnet_hf", picture("EfficientNet", dict(image_size=64, width_coefficient=0.25), 64)
+    yield "pvt_v2", picture("PvtV2", dict(hidden_sizes=[8, 16, 32, 32], depths=[1, 1, 1, 1]))
+    yield "vit_mae", picture("ViTMAE", dict(image, mask_ratio=0.0, decoder_hidden_size=32))
+    yield "hubert", sound("Hubert", speech)
+    yield "wavlm", sound("WavLM", speech)
+    yield "data2vec_audio", sound("Data2VecAudio", speech)
+    yield "moonshine", of(
+        "MoonshineModel",
+        ("MoonshineConfig", dict(vocab_size=99, hidden_size=32, intermediate_size=64)),
+        input_values=torch.rand(1, 4000),
+        decoder_input_ids=ids[:1],
+        use_cache=False,
+    )
+    yield "patchtst", of(
+        "PatchTSTModel",
+        ("PatchTSTConfig", dict(num_input_channels=2, context_length=32, d_model=16)),
+        past_values=torch.rand(1, 32, 2),
+    )
+
+
 def tensors(tree):
     return [x for x in pytree.tree_leaves(tree) if isinstance(x, torch.Tensor)]
 
@@ -605,7 +750,7 @@ def main():
     parser.add_argument(
         "--families", action="store_true", help="of torchvision, one model of each family"
     )
-    parts = {f.__name__: f for f in (vision, language, timm, programs)}
+    parts = {f.__name__: f for f in (vision, language, newer, timm, programs)}
     parser.add_argument("--part", choices=parts)
     args = parser.parse_args()
     torch.set_num_threads(1)
