@@ -29,8 +29,10 @@ enum {
   HEAVY_BYTES = 1 << 20,   /* of weights, and more */
   LEAST_RUN = 4,           /* pixels: fewer in a row wait for their own sums as long */
   CHUNK_BYTES = 128 << 10, /* of weights, in L2 beside it */
-  TAP_CHANNELS = 128,      /* of a chunk, where it goes tap by tap */
-  SUM_CHANNELS = 8         /* as many take as long as to load and store the sums of a tile */
+  /* The same of 1x1: four blocks at a time are read twice as often as two, from L1. */
+  POINT_CHUNK_BYTES = TILE_BLOCKS == 4 ? 16 << 10 : CHUNK_BYTES,
+  TAP_CHANNELS = 128, /* of a chunk, where it goes tap by tap */
+  SUM_CHANNELS = 8    /* as many take as long as to load and store the sums of a tile */
 };
 
 /* Of a copy of inputs: dilations and pads of a model may ask for anything. */
@@ -103,7 +105,7 @@ static tn_status layer_place(layer *l, uint32_t n_workers) {
       l->direct ? l->in_w : (l->out_w - 1) * l->col + 1 + (span - 1) / (l->stride_w / l->col);
   const int64_t block_bytes =
       TILE_BLOCKS * TN_VF_LANES * l->c.taps * l->step * (int64_t)sizeof(float);
-  l->chunk = tn_max_i64(1, CHUNK_BYTES / block_bytes);
+  l->chunk = tn_max_i64(1, (l->c.taps == 1 ? POINT_CHUNK_BYTES : CHUNK_BYTES) / block_bytes);
   if (l->by_taps) /* chunks of about one size */
     l->chunk = tn_max_i64(
         1, tn_ceil_div(l->in_blocks, tn_max_i64(1, tn_ceil_div(l->c.channels, TAP_CHANNELS))));
@@ -353,15 +355,15 @@ static void strip_make(const tn_call *call, const layer *l, int64_t strip, float
 }
 
 /* One row of pixels of a group, in tiles of about one size. */
-static void run_row(const tile_fn *tiles, tile_args *a, const float *x, int64_t step,
+static void run_row(const tile_set *tiles, tile_args *a, const float *x, int64_t step,
                     const float *w, float *y, int64_t n) {
-  int64_t count = tn_ceil_div(n, TILE_PIXELS);
-  for (; count; count--) {
-    const int64_t size = tn_ceil_div(n, count);
-    tiles[size](a, x, w, y);
-    x += size * step;
-    y += size * TN_VF_LANES;
-    n -= size;
+  if (n <= 0) return;
+  const int64_t count = tn_ceil_div(n, tiles->full), size = n / count, larger = n - count * size;
+  for (int64_t k = 0; k < count; k++) {
+    const int64_t pixels = size + (k < larger);
+    tiles->of[pixels](a, x, w, y);
+    x += pixels * step;
+    y += pixels * TN_VF_LANES;
   }
 }
 
@@ -386,8 +388,8 @@ static int64_t next_step(int64_t width, int64_t tiles) {
   return width * TN_VF_LANES * (int64_t)sizeof(float) / (2 * tn_max_i64(1, tiles));
 }
 
-static int64_t strip_tiles(const layer *l, const band *s) {
-  return tn_ceil_div(strip_pixels(l, s), l->run) * tn_ceil_div(l->run, TILE_PIXELS);
+static int64_t strip_tiles(const layer *l, const band *s, const tile_set *tiles) {
+  return tn_ceil_div(strip_pixels(l, s), l->run) * tn_ceil_div(l->run, tiles->full);
 }
 
 static tile_args group_tile(const tn_call *call, const layer *l, const band *s, int64_t group,
@@ -431,7 +433,7 @@ static void run_group(const tn_call *call, const layer *l, const band *s, int64_
                       const float *bias, float *y) {
   const int64_t width = group_blocks(l, group), pixels = strip_pixels(l, s);
   const int64_t row = l->run == l->out_w ? l->row_step * s->row : l->run * l->unit;
-  const tile_fn *tiles = (l->narrow ? tiles_planes[l->col - 1] : tiles_wide)[width - 1];
+  const tile_set *tiles = &(l->narrow ? tiles_planes[l->col - 1] : tiles_wide)[width - 1];
   const float *w = (const float *)call->state + group_at(l, group);
   const tn_finish finish = tn_finish_make(call);
   tile_args a = group_tile(call, l, s, group, bias);
@@ -442,7 +444,7 @@ static void run_group(const tn_call *call, const layer *l, const band *s, int64_
     a.last_channels = channels - (a.blocks - 1) * l->step;
     a.finish = last ? &finish : NULL;
     const float *end = w + width * TN_VF_LANES * l->c.taps * channels, *x = s->x + i * s->x_block;
-    fetch_next(call, l, w, end - w, next_step(width, strip_tiles(l, s)), &a);
+    fetch_next(call, l, w, end - w, next_step(width, strip_tiles(l, s, tiles)), &a);
     for (int64_t at = 0, n; at < pixels; at += n, x += row) {
       const int64_t first = s->first_row * l->out_w + at;
       n = tn_min_i64(l->run, pixels - at);
@@ -475,7 +477,7 @@ static void run_group_by_taps(const tn_call *call, const layer *l, const band *s
   static const int64_t here[1] = {0};
   const tn_window window = tn_window_inner(&l->c.w, 3);
   const int64_t width = group_blocks(l, group), n = strip_pixels(l, s);
-  const tile_fn *tiles = tiles_wide[width - 1];
+  const tile_set *tiles = &tiles_wide[width - 1];
   const float *w = (const float *)call->state + group_at(l, group);
   float *strip = y + s->first_row * l->out_w * TN_VF_LANES;
   const tn_finish finish = tn_finish_make(call);
@@ -491,7 +493,7 @@ static void run_group_by_taps(const tn_call *call, const layer *l, const band *s
     for (int64_t tap = 0; tap < l->c.taps; tap++, w += n_weights) {
       const tap_reach r = tap_reach_make(l, s, &window, tap);
       const int64_t at = r.at + i * s->x_block;
-      const int64_t row_tiles = tn_ceil_div(r.w1 - r.w0, TILE_PIXELS);
+      const int64_t row_tiles = tn_ceil_div(r.w1 - r.w0, tiles->full);
       fetch_next(call, l, w, n_weights, next_step(width, (r.h1 - r.h0) * row_tiles), &a);
       for (int64_t oh = r.h0; oh < r.h1; oh++)
         run_row(tiles, &a, s->x + (at + (oh - s->first_row) * l->row_step * s->row), l->unit, w,

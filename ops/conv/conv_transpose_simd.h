@@ -221,7 +221,7 @@ static void run_phase(const transposed_item *t, phase h, int64_t r, const float 
   const float *x = g->direct ? t->call->inputs[0]->data : t->call->scratch;
   x += t->image * g->in_blocks * area;
   x += ((h.first + first + g->lo[0]) * g->size[1] + v.first + g->lo[1]) * TN_VF_LANES;
-  run_row(tiles_wide[transposed_width(g, t->group) - 1], &a, x, TN_VF_LANES, w, t->room,
+  run_row(&tiles_wide[transposed_width(g, t->group) - 1], &a, x, TN_VF_LANES, w, t->room,
           rows * v.n);
   put_phase(t, h, v, r, first, rows);
 }

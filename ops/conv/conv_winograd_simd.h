@@ -26,6 +26,7 @@ enum {
   IN = 6,  /* inputs of a tile, and points */
   POINTS = IN * IN,
   V_BYTES = 1 << 20,  /* transformed inputs of a strip, in L2 */
+  WIDTH = 2,          /* blocks of a group of filters; of more, products would leave L2 */
   U_BYTES = 16 << 20, /* weights of which another pass costs more than twice the inputs */
   LEAST = 16          /* channels and filters: with fewer the transforms cost more than they save */
 };
@@ -87,12 +88,12 @@ static tn_status winograd_make(const tn_call *call, winograd *out) {
   g.pad_h = g.c.w.pad_lo[0], g.pad_w = g.c.w.pad_lo[1];
   g.in_blocks = tn_ceil_div(g.c.channels, TN_VF_LANES);
   g.out_blocks = tn_ceil_div(g.c.filters, TN_VF_LANES);
-  g.groups = tn_ceil_div(g.out_blocks, TILE_BLOCKS);
+  g.groups = tn_ceil_div(g.out_blocks, WIDTH);
   g.tiles_h = tn_ceil_div(g.out_h, OUT), g.tiles_w = tn_ceil_div(g.out_w, OUT);
   winograd_cut(&g, call->n_workers);
   const int64_t tiles = g.cut.strip_rows * g.tiles_w;
   g.v_step = (tiles * g.in_blocks + 1) * TN_VF_LANES;
-  g.m_step = (tiles * TILE_BLOCKS + 1) * TN_VF_LANES;
+  g.m_step = (tiles * WIDTH + 1) * TN_VF_LANES;
   *out = g;
   return TN_OK;
 }
@@ -112,7 +113,7 @@ const char *TN_SIMD_NAME(conv_winograd_refuse)(const tn_call *call) {
 
 /* Floats of V, then of M, then of the bias and of the zeros where sums begin. */
 static int64_t winograd_scratch(const winograd *g) {
-  return POINTS * (g->v_step + g->m_step) + 2 * TILE_BLOCKS * TN_VF_LANES;
+  return POINTS * (g->v_step + g->m_step) + 2 * WIDTH * TN_VF_LANES;
 }
 
 tn_status TN_SIMD_NAME(conv_winograd_plan)(const tn_call *call, tn_kernel_plan *out) {
@@ -157,11 +158,11 @@ static void winograd_weight(const float *w, int64_t n, int64_t filter, float *to
 }
 
 static int64_t winograd_width(const winograd *g, int64_t group) { /* vectors */
-  return tn_min_i64(TILE_BLOCKS, g->out_blocks - group * TILE_BLOCKS);
+  return tn_min_i64(WIDTH, g->out_blocks - group * WIDTH);
 }
 
 static int64_t winograd_group(const winograd *g, int64_t group) { /* its first weight */
-  return group * TILE_BLOCKS * TN_VF_LANES * POINTS * g->c.channels;
+  return group * WIDTH * TN_VF_LANES * POINTS * g->c.channels;
 }
 
 /* Into [group][point][channel][blocks * lanes]: line after line, each of them once. */
@@ -170,11 +171,10 @@ tn_status TN_SIMD_NAME(conv_winograd_prepare)(const tn_call *call) {
   const tn_status s = winograd_make(call, &g);
   const int64_t filter = 9 * g.c.channels;
   for (int64_t block = 0; !s && block < g.out_blocks; block++) {
-    const int64_t group = block / TILE_BLOCKS, first = block * TN_VF_LANES;
+    const int64_t group = block / WIDTH, first = block * TN_VF_LANES;
     const int64_t width = winograd_width(&g, group) * TN_VF_LANES;
     const float *w = (const float *)call->inputs[1]->data + first * filter;
-    float *to =
-        (float *)call->state + winograd_group(&g, group) + block % TILE_BLOCKS * TN_VF_LANES;
+    float *to = (float *)call->state + winograd_group(&g, group) + block % WIDTH * TN_VF_LANES;
     for (int64_t c = 0; c < g.c.channels; c++)
       winograd_weight(w + 9 * c, tn_min_i64(TN_VF_LANES, g.c.filters - first), filter,
                       to + c * width, g.c.channels * width);
@@ -315,12 +315,12 @@ static void winograd_multiply(const winograd *g, const float *v, const float *w,
   a.last_channels = g->c.channels - (g->in_blocks - 1) * TN_VF_LANES;
   a.x_block = a.y_block = tiles * TN_VF_LANES;
   a.next_step = width * TN_VF_LANES * (int64_t)sizeof(float) /
-                (2 * tn_max_i64(1, tn_ceil_div(tiles, TILE_PIXELS)));
+                (2 * tn_max_i64(1, tn_ceil_div(tiles, tiles_wide[width - 1].full)));
   a.second = width * TN_VF_LANES * g->c.channels * (int64_t)sizeof(float) / 2;
   const int64_t n_weights = width * TN_VF_LANES * g->c.channels;
   for (int point = 0; point < POINTS; point++) {
     a.next = (const char *)(w + (point + 1) % POINTS * n_weights); /* never behind the last */
-    run_row(tiles_wide[width - 1], &a, v, TN_VF_LANES, w + point * n_weights, m, tiles);
+    run_row(&tiles_wide[width - 1], &a, v, TN_VF_LANES, w + point * n_weights, m, tiles);
     v += g->v_step, m += g->m_step;
   }
 }
@@ -372,7 +372,7 @@ static void winograd_run_group(const tn_call *call, const winograd *g, const win
   winograd_multiply(g, v, (const float *)call->state + winograd_group(g, group), width, zeros,
                     rows * g->tiles_w, m);
   for (int64_t b = 0; b < width; b++) {
-    const int64_t block = group * TILE_BLOCKS + b;
+    const int64_t block = group * WIDTH + b;
     const winograd_outputs d = winograd_outputs_make(call, g, block);
     const int64_t row = (s->image * g->out_blocks + block) * g->out_h + s->first * OUT;
     winograd_finish(call, g, &d, m + b * rows * g->tiles_w * TN_VF_LANES, s->first, rows, block,

@@ -28,7 +28,7 @@ static layer pointwise_layer(int64_t channels, int64_t filters) {
   l.in_blocks = tn_ceil_div(channels, TN_VF_LANES);
   l.out_blocks = tn_ceil_div(filters, TN_VF_LANES);
   const int64_t block_bytes = TILE_BLOCKS * TN_VF_LANES * TN_VF_LANES * (int64_t)sizeof(float);
-  l.chunk = tn_max_i64(1, CHUNK_BYTES / block_bytes);
+  l.chunk = tn_max_i64(1, (16 << 10) / block_bytes);
   return l;
 }
 
@@ -136,7 +136,7 @@ static void pointwise_pixels(const layer *l, const float *w, const tn_tensor *bi
       a.last_channels = channels - (a.blocks - 1) * TN_VF_LANES;
       a.finish = i + l->chunk >= l->in_blocks ? finish : NULL;
       a.next = (const char *)at;
-      run_row(tiles_wide[width - 1], &a, p->x + i * p->x_block, TN_VF_LANES, at,
+      run_row(&tiles_wide[width - 1], &a, p->x + i * p->x_block, TN_VF_LANES, at,
               p->y + g * TILE_BLOCKS * p->y_block, p->n);
       at += width * TN_VF_LANES * channels;
     }
