@@ -153,14 +153,12 @@ static int64_t count(const ts_node *n) {
   return sum;
 }
 
-static ts_source *parse(ts_reader *r, const char *path, const char *name) {
+static ts_source *parse(ts_reader *r, const char *path, const char *text, uint64_t size) {
   ts_source *s = ts_alloc(r, sizeof *s);
   ts_parser *p = ts_alloc(r, sizeof *p);
-  const uint8_t *text;
-  if (!s || !p || member(r, name, &text, &s->size)) return NULL;
+  if (!s || !p) return NULL;
   *p = (ts_parser){&r->arena, path, ""};
-  s->path = path;
-  s->text = (const char *)text;
+  *s = (ts_source){.path = path, .text = text, .size = size};
   const tn_status status = ts_parse(p, s);
   if (status) {
     r->at = NULL;
@@ -186,8 +184,15 @@ static ts_source *source_of(ts_reader *r, const char *name) {
   ts_source *s = (ts_source *)(intptr_t)tn_map_get(&r->files, text, 0);
   if (s) return s;
   const char *member_name = ts_format(r, "%s%s", r->top, text), *path = ts_format(r, "%s", text);
+  const uint8_t *source;
+  uint64_t size;
   if (!member_name || !path || !tn_zip_find(&r->zip, member_name)) return NULL;
-  return parse(r, path, member_name);
+  return member(r, member_name, &source, &size) ? NULL : parse(r, path, (const char *)source, size);
+}
+
+const ts_source *ts_source_of_text(ts_reader *r, const char *path, const char *text) {
+  const ts_source *s = (const ts_source *)(intptr_t)tn_map_get(&r->files, path, 0);
+  return s ? s : parse(r, path, text, strlen(text));
 }
 
 const ts_node *ts_find_global(ts_reader *r, ts_kind kind, const char *name,

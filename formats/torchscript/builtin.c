@@ -3,8 +3,9 @@
 #include "torch/aten.h"
 
 static const ts_builtin_row *const tables[] = {
-    ts_list_builtins, ts_scalar_builtins, ts_quant_builtins,  ts_prepacked_builtins,
-    ts_view_builtins, ts_parts_builtins,  ts_tensor_builtins, ts_memory_builtins};
+    ts_list_builtins,      ts_scalar_builtins, ts_quant_builtins,
+    ts_prepacked_builtins, ts_view_builtins,   ts_parts_builtins,
+    ts_tensor_builtins,    ts_memory_builtins, ts_recurrent_builtins};
 
 static const ts_builtin_row *find(const ts_builtin_row *rows, const char *name) {
   for (; rows->name; rows++)

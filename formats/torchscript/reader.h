@@ -198,6 +198,8 @@ bool ts_deeper(ts_reader *r);
  * there is none. */
 const ts_node *ts_find_global(ts_reader *r, ts_kind kind, const char *name,
                               const ts_source **out_source);
+/* Source that is no member of the archive; the path names it. */
+const ts_source *ts_source_of_text(ts_reader *r, const char *path, const char *text);
 tn_status ts_read(const tn_source *source, tn_graph *g);
 
 /* ---- value.c ---- */
@@ -338,7 +340,7 @@ typedef struct ts_builtin_row {
 /* Tables that end with NULL. */
 extern const ts_builtin_row ts_scalar_builtins[], ts_list_builtins[], ts_tensor_builtins[],
     ts_view_builtins[], ts_quant_builtins[], ts_prepacked_builtins[], ts_parts_builtins[],
-    ts_memory_builtins[];
+    ts_memory_builtins[], ts_recurrent_builtins[];
 /* An argument by place or key; NULL: it is not given, or None. */
 ts_value *ts_arg(const ts_args *args, int32_t k, const char *key);
 /* A known number, or `missing`. */

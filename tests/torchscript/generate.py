@@ -875,6 +875,26 @@ class Strides(nn.Module):
         return w, x.stride(0), z.stride(1), s[0] * 100 + s[2], y.t().contiguous().stride(0)
 
 
+@case((r(3, 2, 8),), (r(5, 2, 8, seed=1),))
+class DynamicCells(nn.Module):
+    """LSTM and GRU whose inputs become codes as they run, of one and of two directions."""
+    def __init__(self):
+        super().__init__()
+        torch.backends.quantized.engine = "x86"
+        torch.manual_seed(0)
+        kinds = {"a": nn.LSTM(8, 6), "b": nn.LSTM(8, 4, 2, bidirectional=True, batch_first=True),
+                 "c": nn.GRU(8, 6, 2), "d": nn.GRU(8, 4, bidirectional=True, batch_first=True)}
+        made = torch.ao.quantization.quantize_dynamic(
+            nn.ModuleDict(kinds).eval(), {nn.LSTM, nn.GRU}, dtype=torch.qint8)
+        self.a, self.b, self.c, self.d = made["a"], made["b"], made["c"], made["d"]
+
+    def forward(self, x):
+        y, (h, c) = self.a(x)
+        z, (h1, c1) = self.b(x)
+        g, h2 = self.c(x, torch.cat([h, h + 1]))
+        return y, h, c, z, h1, c1, g, h2, self.d(x)
+
+
 def write(folder, name):
     cls, sets, trace, old, packed = CASES[name]
     module = cls().eval()
