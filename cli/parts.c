@@ -88,8 +88,7 @@ tn_status cli_parts_add(tn_runtime *runtime, tn_part_list *list, tn_diag *diag) 
   for (const char *const *name = tn_part_services; *name; name++)
     (void)tn_part_list_has(list, "service", *name, 0); /* programs have these, plans do not */
   for (int k = 0; k < TN_FEATURE_COUNT; k++)
-    if (!tn_part_list_has(list, "feature", tn_feature_names[k], 0))
-      runtime->features.left_out |= 1u << k;
+    if (!tn_part_list_has_feature(list, k)) runtime->features.left_out |= 1u << k;
   if (!s) s = tn_part_list_check(list, diag);
   if (s) return s;
   return tn_registry_add(runtime->registry, query_chosen, TN_ORIGIN_BUILT_IN, &tn_runtime_host,

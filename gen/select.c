@@ -72,8 +72,8 @@ static void select_services(gen *g, tn_part_list *list) {
                 !tn_part_list_has(list, "kernel", g->kernels.data[k].name, 0);
   for (const char *const *name = tn_part_services; *name; name++)
     if (!tn_part_list_has(list, "service", *name, 0) && !only_runs) leave_out(g, *name);
-  for (const char *const *name = tn_feature_names; *name; name++)
-    if (!tn_part_list_has(list, "feature", *name, 0) && !only_runs) leave_out(g, *name);
+  for (int k = 0; k < TN_FEATURE_COUNT; k++)
+    if (!tn_part_list_has_feature(list, k) && !only_runs) leave_out(g, tn_feature_names[k]);
   /* Nothing can come but what is built in, and of that no tables of devices. */
   const bool vets = tn_part_list_has(list, "service", "plugins", 0) ||
                     tn_part_list_has(list, "service", "devices", 0) || g->drivers.n;

@@ -3,6 +3,7 @@
 #ifndef TN_FORMATS_ONNX_READER_H
 #define TN_FORMATS_ONNX_READER_H
 
+#include "base/features.h"
 #include "tenon/kit/onnx_dtype.h"
 #include "wire.h"
 
@@ -39,6 +40,25 @@ enum { ONNX_ASSUMED_OPSET = 24, ONNX_ASSUMED_ML_OPSET = 5 };
 typedef struct onnx_dim_names {
   onnx_span name[TN_MAX_RANK];
 } onnx_dim_names;
+
+/* A TypeProto that is being read: see onnx_type_read. */
+typedef struct onnx_type_reader {
+  const onnx_reader *r;
+  bool strict;
+  onnx_dim_names *names;
+} onnx_type_reader;
+tn_status onnx_any_type_read(const onnx_type_reader *t, onnx_span message, int32_t depth,
+                             tn_tensor *out);
+/* list_type.c: TypeProto.Sequence, .Optional and .Map: out describes the list, its dtype is that of
+ * the innermost elements. */
+tn_status onnx_list_type_read(const onnx_type_reader *t, onnx_span message, uint32_t kind,
+                              int32_t depth, tn_tensor *out);
+/* Notes that a model has this; a program may be linked without it. what: for the message. */
+tn_status onnx_want_feature(const onnx_reader *r, tn_feature which, const uint8_t *at,
+                            const char *what);
+#define ONNX_LISTS "lists"
+#define ONNX_SPARSE_WEIGHTS "sparse weights"
+#define ONNX_TYPED_DATA "weights in typed fields (float_data, int64_data ...)"
 
 /* TypeProto. strict: what Tenon has no type for is an error, else it reads as an unknown type.
  * names may be NULL. */

@@ -87,7 +87,8 @@ tn_status onnx_sparse_read(onnx_reader *r, onnx_span message, tn_arena *arena, t
                            onnx_span *out_name) {
   sparse sp;
   tn_tensor values, indices;
-  tn_status s = open_sparse(r, message, &sp);
+  tn_status s = onnx_want_feature(r, TN_FEATURE_SPARSE_WEIGHTS, message.p, ONNX_SPARSE_WEIGHTS);
+  if (!s) s = open_sparse(r, message, &sp);
   if (!s) s = onnx_tensor_read(r, sp.values, arena, &values, out_name);
   if (!s) s = onnx_tensor_read(r, sp.indices, arena, &indices, NULL);
   if (!s && (values.dtype == TN_STRING || tn_dtype(values.dtype)->bits < 8))

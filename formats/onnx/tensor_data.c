@@ -92,12 +92,14 @@ static tn_status narrow(const onnx_reader *r, const onnx_tensor *t, uint32_t wid
 }
 
 tn_status onnx_typed_data(const onnx_reader *r, const onnx_tensor *t, tn_arena *arena, void **out) {
+  tn_status s = onnx_want_feature(r, TN_FEATURE_TYPED_DATA, t->at, ONNX_TYPED_DATA);
+  if (s) return s;
   if (t->type.dtype == TN_STRING) return read_strings(r, t, arena, out);
   const typed_field field = field_of(t->type.dtype);
   const int64_t bytes = tn_bytes(&t->type), expected = bytes / field.width;
   if (as_raw(r, t, field, bytes, out)) return TN_OK;
   int64_t n;
-  tn_status s = onnx_count(r, t->message, field.number, field.wire, &n);
+  s = onnx_count(r, t->message, field.number, field.wire, &n);
   if (s) return s;
   if (n != expected) return wrong_count(r, t, field.name, expected, n);
   bool narrows = field.number == 5 && field.width < 4;

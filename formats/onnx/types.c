@@ -29,14 +29,8 @@ tn_status onnx_entry_read(const onnx_reader *r, onnx_span message, onnx_span *ou
 
 /* ---- TypeProto ---- */
 
-typedef struct type_reader {
-  const onnx_reader *r;
-  bool strict;
-  onnx_dim_names *names;
-} type_reader;
-
 /* TensorShapeProto.Dimension */
-static tn_status read_dim(const type_reader *t, onnx_span message, int64_t *out_size,
+static tn_status read_dim(const onnx_type_reader *t, onnx_span message, int64_t *out_size,
                           onnx_span *out_name) {
   onnx_field f;
   int32_t more;
@@ -55,7 +49,7 @@ static tn_status read_dim(const type_reader *t, onnx_span message, int64_t *out_
 }
 
 /* TensorShapeProto */
-static tn_status read_shape(const type_reader *t, onnx_span message, tn_tensor *out) {
+static tn_status read_shape(const onnx_type_reader *t, onnx_span message, tn_tensor *out) {
   onnx_field f;
   int32_t more;
   out->rank = 0;
@@ -78,7 +72,7 @@ static tn_status read_shape(const type_reader *t, onnx_span message, tn_tensor *
 }
 
 /* TypeProto.Tensor */
-static tn_status read_tensor_type(const type_reader *t, onnx_span message, tn_tensor *out) {
+static tn_status read_tensor_type(const onnx_type_reader *t, onnx_span message, tn_tensor *out) {
   onnx_field f;
   int32_t more;
   tn_status s = TN_OK;
@@ -98,36 +92,8 @@ static tn_status read_tensor_type(const type_reader *t, onnx_span message, tn_te
   return s;
 }
 
-static tn_status read_type(const type_reader *t, onnx_span message, int32_t depth, tn_tensor *out);
-
-/* TypeProto.Sequence, .Optional and .Map: out describes the list, its dtype is that of the
- * innermost elements. */
-static tn_status read_list_type(const type_reader *t, onnx_span message, uint32_t kind,
-                                int32_t depth, tn_tensor *out) {
-  const uint32_t number =
-      kind == TN_KIND_MAP ? 2 : 1; /* elem_type; Map has key_type first, then value_type */
-  tn_tensor items = tn_tensor_make(TN_NONE, TN_RANK_UNKNOWN, NULL, NULL);
-  uint32_t key = TN_NONE;
-  onnx_field f;
-  int32_t more;
-  tn_status s = TN_OK;
-  while (!s && (more = onnx_next(t->r, &message, &f)) != 0) {
-    onnx_span type;
-    int64_t data_type;
-    if (more < 0) return more;
-    if (f.number == number && !(s = onnx_bytes(t->r, &f, &type)))
-      s = read_type(t, type, depth + 1, &items);
-    else if (f.number == 1 && kind == TN_KIND_MAP && !(s = onnx_int(t->r, &f, &data_type)))
-      key = tn_dtype_of_onnx(data_type);
-  }
-  out->kind = kind;
-  out->dtype = items.dtype;
-  out->elements = TN_ELEMENTS(items.kind, items.elements);
-  if (key) out->elements = (out->elements & 0xffffff) | TN_ELEMENTS_KEY(key);
-  return s;
-}
-
-static tn_status read_type(const type_reader *t, onnx_span message, int32_t depth, tn_tensor *out) {
+tn_status onnx_any_type_read(const onnx_type_reader *t, onnx_span message, int32_t depth,
+                             tn_tensor *out) {
   if (depth >= TN_ELEMENTS_DEPTH)
     return onnx_fail(t->r, TN_ERR_UNSUPPORTED, message.p, "types are nested more than %d deep",
                      TN_ELEMENTS_DEPTH);
@@ -144,9 +110,9 @@ static tn_status read_type(const type_reader *t, onnx_span message, int32_t dept
         tn_tensor_make(TN_NONE, TN_RANK_UNKNOWN, NULL, NULL); /* a oneof: the last member counts */
     switch (f.number) {
       case 1: s = read_tensor_type(t, type, out); break;
-      case 4: s = read_list_type(t, type, TN_KIND_SEQUENCE, depth, out); break;
-      case 5: s = read_list_type(t, type, TN_KIND_MAP, depth, out); break;
-      case 9: s = read_list_type(t, type, TN_KIND_OPTIONAL, depth, out); break;
+      case 4: s = onnx_list_type_read(t, type, TN_KIND_SEQUENCE, depth, out); break;
+      case 5: s = onnx_list_type_read(t, type, TN_KIND_MAP, depth, out); break;
+      case 9: s = onnx_list_type_read(t, type, TN_KIND_OPTIONAL, depth, out); break;
       case 7:
       case 8:
         if (t->strict)
@@ -161,9 +127,9 @@ static tn_status read_type(const type_reader *t, onnx_span message, int32_t dept
 
 tn_status onnx_type_read(const onnx_reader *r, onnx_span message, bool strict, tn_tensor *out,
                          onnx_dim_names *names) {
-  type_reader t = {r, strict, names};
+  onnx_type_reader t = {r, strict, names};
   *out = tn_tensor_make(TN_NONE, TN_RANK_UNKNOWN, NULL, NULL);
-  tn_status s = read_type(&t, message, 0, out);
+  tn_status s = onnx_any_type_read(&t, message, 0, out);
   if (out->kind != TN_KIND_TENSOR && names) *names = (onnx_dim_names){0}; /* those of the items */
   return s;
 }

@@ -26,6 +26,10 @@ const char *const tn_feature_names[TN_FEATURE_COUNT + 1] = {
     [TN_FEATURE_CONTINUATIONS] = "continuations",
     [TN_FEATURE_STATES] = "states",
     [TN_FEATURE_EXTERNAL_DATA] = "external_data",
+    [TN_FEATURE_DYNAMIC_VALUES] = "dynamic_values",
+    [TN_FEATURE_SPARSE_WEIGHTS] = "sparse_weights",
+    [TN_FEATURE_TYPED_DATA] = "typed_data",
+    [TN_FEATURE_OTHER_FORMATS] = "other_formats",
     [TN_FEATURE_PACKED_WEIGHTS] = "packed_weights"};
 
 void tn_part_list_init(tn_part_list *list, const tn_allocator *a) {
@@ -121,6 +125,14 @@ bool tn_part_list_has(tn_part_list *list, const char *what, const char *name, in
   const int64_t k = tn_map_get(&list->index, text, -1);
   if (k >= 0) list->lines.data[k].found = true;
   return k >= 0;
+}
+
+bool tn_part_list_has_feature(tn_part_list *list, int feature) {
+  const bool is_listed = tn_part_list_has(list, "feature", tn_feature_names[feature], 0);
+  const bool is_of_values = feature == TN_FEATURE_DYNAMIC_VALUES ||
+                            feature == TN_FEATURE_SPARSE_WEIGHTS ||
+                            feature == TN_FEATURE_TYPED_DATA;
+  return is_listed || (is_of_values && tn_part_list_has(list, "service", "values", 0));
 }
 
 tn_status tn_part_list_check(const tn_part_list *list, tn_diag *diag) {

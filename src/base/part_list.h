@@ -42,6 +42,8 @@ tn_status tn_part_list_read(tn_part_list *list, const char *path, tn_diag *diag)
 tn_status tn_part_list_add(tn_part_list *list, const char *text);
 /* Is there the line "what name", with since > 0 "what name since"? */
 bool tn_part_list_has(tn_part_list *list, const char *what, const char *name, int32_t since);
+/* Is there the line "feature ..." of a tn_feature, or a service that brings it? */
+bool tn_part_list_has_feature(tn_part_list *list, int feature);
 /* An error for every line that nobody has asked for: there is no such part. */
 tn_status tn_part_list_check(const tn_part_list *list, tn_diag *diag);
 

@@ -48,18 +48,6 @@ static tn_status grow_arena(tn_frame *f, uint64_t need) {
   return TN_OK;
 }
 
-static tn_status build_cells(tn_frame *f, const tn_plan *plan) {
-  while (f->cells.n < plan->n_dynamic) {
-    tn_cell *cell = tn_cell_new(f->a);
-    if (!cell) return TN_ERR_MEMORY;
-    if (tn_vec_push(f->a, &f->cells, cell)) {
-      tn_cell_free(cell);
-      return TN_ERR_MEMORY;
-    }
-  }
-  return TN_OK;
-}
-
 static void *make(tn_setup *s, int64_t n, size_t size) {
   return tn_arena_alloc(&s->memory, (uint64_t)n * size);
 }
@@ -308,7 +296,7 @@ static tn_setup *setup_new(tn_frame *f) {
 
 static tn_status build(tn_frame *f, tn_setup *s, tn_diag *diag) {
   s->arena_need = arena_need(f, s->plan);
-  tn_status status = build_cells(f, s->plan);
+  tn_status status = tn_frame_open_cells(f, s->plan);
   if (!status) status = build_values(s);
   if (!status) status = build_outputs(f, s);
   if (!status) status = build_tasks(f, s);

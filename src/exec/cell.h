@@ -33,19 +33,28 @@ void tn_cell_free(tn_cell *c);               /* of tn_cell_new; NULL is legal */
 /* Becomes a tensor of this type, strings empty, other elements undefined. TN_ERR_OVERFLOW,
  * TN_ERR_SHAPE: a type that no tensor can have. The cell keeps its old value on failure. */
 tn_status tn_cell_shape(tn_cell *c, const tn_tensor *type);
-/* Becomes an empty sequence, optional or map of this type. */
-tn_status tn_cell_list(tn_cell *c, const tn_tensor *type);
 /* Becomes equal to a value of any kind: a deep copy. TN_ERR_INVALID: that is no value. */
 tn_status tn_cell_set(tn_cell *c, const tn_tensor *value);
+
+/* ---- cell_parts.c ---- */
+
+/* Becomes an empty sequence, optional or map of this type; one with copies of a list's items. */
+tn_status tn_cell_list(tn_cell *c, const tn_tensor *type);
+tn_status tn_cell_set_list(tn_cell *c, const tn_tensor *value);
 /* String element `index` becomes a copy of the bytes. */
 tn_status tn_cell_string(tn_cell *c, int64_t index, const char *data, int64_t size);
+void tn_cell_reset_strings(tn_cell *c); /* forgets all, and keeps their memory */
+void tn_cell_clear_parts(tn_cell *c);   /* gives back the memory of strings and items */
 
-/* The list behind a value of a kind that is no tensor; NULL: there is none. */
-tn_list *tn_list_of(const tn_tensor *value);
 tn_status tn_list_add(tn_list *list, const tn_tensor *item);
 /* Why the list does not take the item; NULL: it does, as far as there is memory. */
 const char *tn_list_refuses(const tn_list *list, const tn_tensor *item);
 /* Adds a map of keys to values, each a tensor of rank 1. */
 tn_status tn_list_add_map(tn_list *list, const tn_tensor *keys, const tn_tensor *values);
+
+/* ---- list.c ---- */
+
+/* The list behind a value of a kind that is no tensor; NULL: there is none. */
+tn_list *tn_list_of(const tn_tensor *value);
 
 #endif

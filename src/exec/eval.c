@@ -32,6 +32,8 @@ static tn_status add_output(tn_eval *e, uint32_t k, const tn_tensor *out, tn_con
   e->outputs[k] = e->plan.n_slots++;
   int64_t bytes = tn_storage_bytes(out);
   if (bytes < 0 || out->dtype == TN_STRING) {
+    tn_note_feature(e->planner->features, TN_FEATURE_DYNAMIC_VALUES);
+    if (!tn_has_feature(e->planner->features, TN_FEATURE_DYNAMIC_VALUES)) return TN_ERR_UNSUPPORTED;
     slot->index = e->plan.n_dynamic++;
     return TN_OK;
   }

@@ -7,6 +7,7 @@
  *   beside.c     the loop where islands run beside other steps                   (each run)
  *   device_*.c   what runs on devices (device_frame.h)
  *   services.c   tn_exec_host: what a running kernel may ask for
+ *   dynamic_values.c  of that, what grows at run time
  *   subgraph.c   frames of subgraphs
  *   value_pool.c the pool of their results
  *   frame.c      the above put together, behind exec.h */
@@ -188,8 +189,25 @@ void tn_value_pool_release_all(tn_frame *f);
 
 /* services.c */
 extern const tn_host tn_exec_host; /* ctx is a tn_task */
-tn_status tn_task_open_outputs(
-    tn_task *t); /* before the run: cells get their planned shape, lists are emptied */
-tn_status tn_task_close_outputs(tn_task *t); /* after it: all must have a shape */
+/* What every change of an output needs; what: the request, for messages. */
+tn_status tn_task_check_output(tn_task *t, uint32_t output, const char *what);
+tn_status tn_task_check_alone(tn_task *t, const char *what);
+
+/* dynamic_values.c */
+tn_status tn_frame_open_cells(tn_frame *f, const tn_plan *plan);
+bool tn_task_is_dynamic(const tn_task *t, uint32_t output); /* it has a cell */
+/* Of outputs with a cell; all is checked but that there is memory. */
+tn_status tn_task_resize(tn_task *t, uint32_t output, const tn_tensor *type);
+tn_status tn_task_set(tn_task *t, uint32_t output, const tn_tensor *value);
+/* Of tn_host. */
+tn_status tn_task_string_set(void *ctx, uint32_t output, int64_t index, const char *data,
+                             int64_t size);
+tn_status tn_task_list_append(void *ctx, uint32_t output, const tn_tensor *item);
+tn_status tn_task_list_append_map(void *ctx, uint32_t output, const tn_tensor *keys,
+                                  const tn_tensor *values);
+/* Before the run: cells get their planned shape, lists are emptied. After it: all must have a
+ * shape. */
+tn_status tn_task_open_outputs(tn_task *t);
+tn_status tn_task_close_outputs(tn_task *t);
 
 #endif

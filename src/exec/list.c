@@ -1,54 +1,9 @@
-/* Sequences, optionals and maps: how items are kept, and the list functions of tenon.h.
- *
- * Items are cells. Items beyond the end stay as spares, so that a list that is filled anew with
- * every run allocates only the first time. */
+/* Sequences, optionals and maps: the list functions of tenon.h. */
 #include "exec/cell.h"
 
 tn_list *tn_list_of(const tn_tensor *value) {
   if (!value || value->kind == TN_KIND_TENSOR) return NULL;
   return (tn_list *)(uintptr_t)value->object;
-}
-
-const char *tn_list_refuses(const tn_list *list, const tn_tensor *item) {
-  if (list->kind == TN_KIND_OPTIONAL && list->items.n == 1) return "it holds one already";
-  if (list->kind == TN_KIND_MAP && list->items.n == 2) return "it has keys and values already";
-  const bool is_key = list->kind == TN_KIND_MAP && list->items.n == 0;
-  return is_key || !list->dtype || !item->dtype || list->dtype == item->dtype
-             ? NULL
-             : "the list holds another dtype";
-}
-
-/* The cell for one more item, not counted yet. */
-static tn_status list_next(tn_list *list, const tn_tensor *item, tn_cell **out) {
-  if (tn_list_refuses(list, item)) return TN_ERR_INVALID;
-  if (list->items.n == list->n_made) {
-    if (tn_vec_room(list->a, &list->items, 1)) return TN_ERR_MEMORY;
-    tn_cell *cell = tn_cell_new(list->a);
-    if (!cell) return TN_ERR_MEMORY;
-    list->items.data[list->n_made++] = &cell->value;
-  }
-  *out = (tn_cell *)list->items.data[list->items.n];
-  return TN_OK;
-}
-
-tn_status tn_list_add(tn_list *list, const tn_tensor *item) {
-  tn_cell *cell;
-  tn_status status = list_next(list, item, &cell);
-  if (!status) status = tn_cell_set(cell, item);
-  if (!status) list->items.n++;
-  return status;
-}
-
-tn_status tn_list_add_map(tn_list *list, const tn_tensor *keys, const tn_tensor *values) {
-  tn_cell *cell;
-  const tn_tensor type = {
-      .dtype = values->dtype, .kind = TN_KIND_MAP, .elements = TN_ELEMENTS_KEY(keys->dtype)};
-  tn_status status = list_next(list, &type, &cell);
-  if (!status) status = tn_cell_list(cell, &type);
-  if (!status) status = tn_list_add(&cell->list, keys);
-  if (!status) status = tn_list_add(&cell->list, values);
-  if (!status) list->items.n++;
-  return status;
 }
 
 tn_status tn_value_copy(const tn_allocator *a, const tn_tensor *from, tn_tensor **out) {

@@ -27,6 +27,9 @@ static tn_status read_as(void *ctx, const char *name, const char *what, const ui
   if (!name || !what || !graph || (size && !data)) return TN_ERR_INVALID;
   const tn_status s = find_reader(l, name, &format);
   if (s) return s;
+  tn_note_feature(l->model->planner.features, TN_FEATURE_OTHER_FORMATS);
+  if (!tn_has_feature(l->model->planner.features, TN_FEATURE_OTHER_FORMATS))
+    return TN_ERR_NOT_FOUND;
   const char *path = tn_arena_format(&l->arena, "%s: %s", l->io.path, what);
   if (!path) return TN_ERR_MEMORY;
   const tn_source source = {.head = TN_HEAD(tn_source),
@@ -48,6 +51,8 @@ static tn_status read_as(void *ctx, const char *name, const char *what, const ui
 static const tn_read_as extension = {.head = TN_HEAD(tn_read_as), .read = read_as};
 
 const void *tn_reader_extension(void *ctx, const char *name) {
-  (void)ctx;
-  return name && !strcmp(name, TN_READ_AS) ? &extension : NULL;
+  const tn_loader *l = ctx;
+  if (!name) return NULL;
+  if (!strcmp(name, TN_FEATURES)) return l->model->planner.features;
+  return !strcmp(name, TN_READ_AS) ? &extension : NULL;
 }

@@ -1,7 +1,8 @@
 /* tn_exec_host: what a running kernel may ask of the host.
  *
  * Wrong requests (an output that is not there, negative dims, several work items that resize)
- * are answered with an error that says what is wrong; they never reach memory. */
+ * are answered with an error that says what is wrong; they never reach memory. What grows at run
+ * time is in dynamic_values.c. */
 #include <stdio.h>
 #include <string.h>
 
@@ -104,15 +105,8 @@ static const tn_slot *slot_of(const tn_task *t, uint32_t output) {
   return &t->frame->now->plan->slots[t->step->node->node.outputs[output]];
 }
 
-/* NULL: the output has planned memory. */
-static tn_cell *cell_of(const tn_task *t, uint32_t output) {
-  const tn_setup *s = t->frame->now;
-  const tn_slot *root = &s->plan->slots[s->root[t->step->node->node.outputs[output]]];
-  return root->place == TN_PLACE_DYNAMIC ? t->frame->cells.data[root->index] : NULL;
-}
-
 /* What every change of an output needs. what: the request, for messages. */
-static tn_status check_output(tn_task *t, uint32_t output, const char *what) {
+tn_status tn_task_check_output(tn_task *t, uint32_t output, const char *what) {
   if (output >= t->step->node->node.n_outputs)
     return task_fail(t, TN_ERR_INVALID, "%s of output %u, but there are %u", what, output,
                      t->step->node->node.n_outputs);
@@ -121,41 +115,9 @@ static tn_status check_output(tn_task *t, uint32_t output, const char *what) {
   return TN_OK;
 }
 
-static tn_status check_alone(tn_task *t, const char *what) {
+tn_status tn_task_check_alone(tn_task *t, const char *what) {
   if (t->alone) return TN_OK;
   return task_fail(t, TN_ERR_INVALID, "%s while several work items may run; plan one item", what);
-}
-
-static tn_status fail_code(tn_task *t, tn_status status, const char *what, uint32_t output) {
-  return task_fail(t, status, "%s of output %u: %s", what, output, tn_status_text(status));
-}
-
-/* The same where memory of this type was wanted. */
-static tn_status fail_type(tn_task *t, tn_status status, const char *what, uint32_t output,
-                           const tn_tensor *type) {
-  char text[TN_TENSOR_TEXT], bytes[40] = "";
-  if (tn_storage_bytes(type) >= 0)
-    snprintf(bytes, sizeof bytes, ", %lld bytes", (long long)tn_storage_bytes(type));
-  return task_fail(t, status, "%s of output %u to %s%s: %s", what, output,
-                   tn_tensor_text(type, text, sizeof text), bytes, tn_status_text(status));
-}
-
-/* The value and those that share its memory see what the cell holds now. */
-static void show(tn_task *t, uint32_t output, const tn_cell *cell) {
-  const tn_setup *s = t->frame->now;
-  int32_t root = s->root[t->step->node->node.outputs[output]];
-  s->values[root] = cell->value;
-  for (int32_t k = s->first_alias[root]; k >= 0; k = s->next_alias[k]) {
-    tn_tensor *alias = &s->values[k];
-    alias->kind = cell->value.kind;
-    alias->elements = cell->value.elements;
-    alias->object = cell->value.object;
-    if (tn_storage_bytes(s->plan->slots[k].type) >= 0) continue;
-    alias->rank = cell->value.rank;
-    memcpy(alias->shape, cell->value.shape, sizeof alias->shape);
-  }
-  tn_frame_point(t->frame, root, cell->value.data);
-  if (t->seen) t->seen[output] = *t->call.outputs[output];
 }
 
 /* Planned dims that are known bind the kernel. */
@@ -176,19 +138,14 @@ static tn_status resize(tn_task *t, uint32_t output, const tn_tensor *type) {
     return task_fail(t, TN_ERR_SHAPE, "output %u becomes %s, planned is %s", output,
                      tn_tensor_text(type, wanted, sizeof wanted),
                      tn_tensor_text(slot->type, planned, sizeof planned));
-  tn_cell *cell = cell_of(t, output);
-  if (!cell) return TN_OK;
-  tn_status status = tn_cell_shape(cell, type);
-  if (status) return fail_type(t, status, "output_resize", output, type);
-  show(t, output, cell);
-  return TN_OK;
+  return tn_task_is_dynamic(t, output) ? tn_task_resize(t, output, type) : TN_OK;
 }
 
 static tn_status host_output_resize(void *ctx, uint32_t output, int32_t rank,
                                     const int64_t *shape) {
   tn_task *t = ctx;
-  tn_status status = check_output(t, output, "output_resize");
-  if (!status) status = check_alone(t, "output_resize");
+  tn_status status = tn_task_check_output(t, output, "output_resize");
+  if (!status) status = tn_task_check_alone(t, "output_resize");
   if (status) return status;
   if (rank < 0 || rank > TN_MAX_RANK || (rank && !shape))
     return task_fail(t, TN_ERR_SHAPE, "output_resize of output %u to rank %d", output, rank);
@@ -204,22 +161,6 @@ static tn_status host_output_resize(void *ctx, uint32_t output, int32_t rank,
   return resize(t, output, &type);
 }
 
-static tn_status host_string_set(void *ctx, uint32_t output, int64_t index, const char *data,
-                                 int64_t size) {
-  tn_task *t = ctx;
-  tn_status status = check_output(t, output, "string_set");
-  if (status) return status;
-  tn_cell *cell = cell_of(t, output);
-  if (!cell)
-    return task_fail(t, TN_ERR_INVALID, "string_set of output %u, which holds no strings", output);
-  pthread_mutex_lock(&t->frame->lock);
-  status = tn_cell_string(cell, index, data, size);
-  pthread_mutex_unlock(&t->frame->lock);
-  if (!status) return TN_OK;
-  return task_fail(t, status, "string_set of output %u, element %lld, %lld bytes: %s", output,
-                   (long long)index, (long long)size, tn_status_text(status));
-}
-
 static tn_status set_planned(tn_task *t, uint32_t output, const tn_tensor *value) {
   tn_tensor *to = t->call.outputs[output];
   int64_t bytes = tn_storage_bytes(to);
@@ -231,8 +172,8 @@ static tn_status set_planned(tn_task *t, uint32_t output, const tn_tensor *value
 
 static tn_status host_output_set(void *ctx, uint32_t output, const tn_tensor *value) {
   tn_task *t = ctx;
-  tn_status status = check_output(t, output, "output_set");
-  if (!status) status = check_alone(t, "output_set");
+  tn_status status = tn_task_check_output(t, output, "output_set");
+  if (!status) status = tn_task_check_alone(t, "output_set");
   if (!status && !value)
     status = task_fail(t, TN_ERR_INVALID, "output_set of output %u to nothing", output);
   if (status) return status;
@@ -245,12 +186,8 @@ static tn_status host_output_set(void *ctx, uint32_t output, const tn_tensor *va
     return task_fail(t, TN_ERR_SHAPE, "output %u becomes %s, planned is %s", output,
                      tn_tensor_text(value, text, sizeof text),
                      tn_tensor_text(planned, planned_text, sizeof planned_text));
-  tn_cell *cell = cell_of(t, output);
-  if (!cell) return set_planned(t, output, value);
-  status = tn_cell_set(cell, value);
-  if (status) return fail_type(t, status, "output_set", output, value);
-  show(t, output, cell);
-  return TN_OK;
+  return tn_task_is_dynamic(t, output) ? tn_task_set(t, output, value)
+                                       : set_planned(t, output, value);
 }
 
 /* ---- lists ---- */
@@ -265,41 +202,6 @@ static const tn_tensor *host_list_item(void *ctx, const tn_tensor *list, int64_t
   return tn_list_item(list, index);
 }
 
-static tn_status host_list_append(void *ctx, uint32_t output, const tn_tensor *item) {
-  tn_task *t = ctx;
-  tn_status status = check_output(t, output, "list_append");
-  if (!status) status = check_alone(t, "list_append");
-  if (status) return status;
-  tn_cell *cell = cell_of(t, output);
-  if (!cell || cell->value.kind == TN_KIND_TENSOR || !item)
-    return task_fail(t, TN_ERR_INVALID, "list_append to output %u: %s", output,
-                     item ? "it is no list" : "no item");
-  const char *refuses = tn_list_refuses(&cell->list, item);
-  if (refuses) {
-    char text[TN_TENSOR_TEXT];
-    return task_fail(t, TN_ERR_INVALID, "list_append of %s to output %u: %s",
-                     tn_tensor_text(item, text, sizeof text), output, refuses);
-  }
-  status = tn_list_add(&cell->list, item);
-  return status ? fail_code(t, status, "list_append", output) : TN_OK;
-}
-
-static tn_status host_list_append_map(void *ctx, uint32_t output, const tn_tensor *keys,
-                                      const tn_tensor *values) {
-  tn_task *t = ctx;
-  tn_status status = check_output(t, output, "list_append_map");
-  if (!status) status = check_alone(t, "list_append_map");
-  if (status) return status;
-  tn_cell *cell = cell_of(t, output);
-  if (!cell || cell->value.kind != TN_KIND_SEQUENCE || !keys || !values || keys->rank != 1 ||
-      values->rank != 1 || keys->shape[0] != values->shape[0])
-    return task_fail(t, TN_ERR_INVALID,
-                     "list_append_map to output %u: it needs keys and values for a sequence",
-                     output);
-  status = tn_list_add_map(&cell->list, keys, values);
-  return status ? fail_code(t, status, "list_append_map", output) : TN_OK;
-}
-
 /* ---- subgraphs ---- */
 
 static tn_status host_subgraph_shape(void *ctx, int64_t graph, uint32_t *out_n_inputs,
@@ -310,48 +212,19 @@ static tn_status host_subgraph_shape(void *ctx, int64_t graph, uint32_t *out_n_i
 static tn_status host_subgraph_infer(void *ctx, int64_t graph, uint32_t n_in,
                                      const tn_tensor *const *in, uint32_t n_out,
                                      tn_tensor *const *out) {
-  tn_status status = check_alone(ctx, "subgraph_infer");
+  tn_status status = tn_task_check_alone(ctx, "subgraph_infer");
   return status ? status : tn_subgraph_infer(ctx, graph, n_in, in, n_out, out);
 }
 
 static tn_status host_subgraph_run(void *ctx, int64_t graph, uint32_t n_in,
                                    const tn_tensor *const *in, uint32_t n_out,
                                    const tn_tensor **out) {
-  tn_status status = check_alone(ctx, "subgraph_run");
+  tn_status status = tn_task_check_alone(ctx, "subgraph_run");
   return status ? status : tn_subgraph_run(ctx, graph, n_in, in, n_out, out);
 }
 
 static void host_value_release(void *ctx, const tn_tensor *value) {
   tn_value_pool_release(((tn_task *)ctx)->frame, value);
-}
-
-/* ---- around a run ---- */
-
-tn_status tn_task_open_outputs(tn_task *t) {
-  for (uint32_t k = 0; k < t->step->node->node.n_outputs; k++) {
-    tn_cell *cell = t->step->node->node.outputs[k] < 0 ? NULL : cell_of(t, k);
-    if (!cell) continue;
-    const tn_tensor *type = slot_of(t, k)->type;
-    tn_status status = TN_OK;
-    if (type->kind != TN_KIND_TENSOR)
-      status = tn_cell_list(cell, type);
-    else if (tn_storage_bytes(type) >= 0)
-      status = tn_cell_shape(cell, type);
-    else
-      cell->value = *type; /* to be resized */
-    if (status) return fail_type(t, status, "output_resize", k, type);
-    show(t, k, cell);
-  }
-  return TN_OK;
-}
-
-tn_status tn_task_close_outputs(tn_task *t) {
-  for (uint32_t k = 0; k < t->step->node->node.n_outputs; k++) {
-    const tn_tensor *value = t->call.outputs[k];
-    if (!value || value->kind != TN_KIND_TENSOR || tn_storage_bytes(value) >= 0) continue;
-    return task_fail(t, TN_ERR_INTERNAL, "gave output %u no shape", k);
-  }
-  return TN_OK;
 }
 
 const tn_host tn_exec_host = {
@@ -364,15 +237,15 @@ const tn_host tn_exec_host = {
     .needs_data = host_needs_data,
     .fetch = host_fetch,
     .output_resize = host_output_resize,
-    .string_set = host_string_set,
+    .string_set = tn_task_string_set,
     .list_size = host_list_size,
     .list_item = host_list_item,
-    .list_append = host_list_append,
+    .list_append = tn_task_list_append,
     .subgraph_shape = host_subgraph_shape,
     .subgraph_infer = host_subgraph_infer,
     .subgraph_run = host_subgraph_run,
     .value_release = host_value_release,
     .output_set = host_output_set,
     .get_extension = host_get_extension,
-    .list_append_map = host_list_append_map,
+    .list_append_map = tn_task_list_append_map,
 };

@@ -6,6 +6,15 @@
 #include "device/device.h"
 #include "plan/constants/packed.h"
 
+const char *tn_plan_dynamic_value(const tn_plan *plan) {
+  for (int32_t k = 0; k < plan->n_slots; k++) {
+    const tn_slot *slot = &plan->slots[k];
+    const bool is_list = slot->place == TN_PLACE_INPUT && slot->type->kind != TN_KIND_TENSOR;
+    if (slot->place == TN_PLACE_DYNAMIC || is_list) return slot->name;
+  }
+  return NULL;
+}
+
 tn_plan *tn_plan_retain(tn_plan *p) {
   if (p) atomic_fetch_add_explicit(&p->refs, 1, memory_order_relaxed);
   return p;

@@ -311,6 +311,9 @@ static inline int32_t tn_root_slot(const tn_plan *plan, int32_t slot) {
   return slot;
 }
 
+/* The name of the first value that has memory of its own, or is a list; NULL: there is none. */
+const char *tn_plan_dynamic_value(const tn_plan *plan);
+
 tn_plan *tn_plan_retain(tn_plan *p);
 void tn_plan_release(tn_plan *p);
 /* Fetches the constants that its steps read as they are, until let go of. */

@@ -4,6 +4,7 @@
 #define TN_REGISTRY_INTERNAL_H
 
 #include <pthread.h>
+#include <sys/stat.h> /* which names the struct otherwise where a system lacks it */
 
 #include "registry/allow.h"
 #include "registry/registry.h"

@@ -19,6 +19,11 @@ extern const char tn_without_conversions;
 extern const char tn_without_merge_regions, tn_without_share_prefixes, tn_without_narrow_weights,
     tn_without_promote_halves, tn_without_move_transposes, tn_without_functions,
     tn_without_subgraphs, tn_without_continuations, tn_without_states, tn_without_external_data,
-    tn_without_folding, tn_without_packed_weights;
+    tn_without_folding, tn_without_packed_weights, tn_without_dynamic_values,
+    tn_without_sparse_weights, tn_without_typed_data, tn_without_other_formats;
+
+/* What readers say of it. */
+#define TN_READER_WITHOUT(what) \
+  what ", which this program was linked without; to have them: tenon select MODEL"
 
 #endif

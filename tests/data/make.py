@@ -193,6 +193,19 @@ m = h.make_model(h.make_graph([h.make_node("Add", ["x", "w"], ["y"], "add")], "e
                  opset_imports=[h.make_opsetid("", 17)], ir_version=8)
 open(os.path.join(here, "external.onnx"), "wb").write(m.SerializeToString())
 
+# Weights that are sparse, and such as stand in a field for their type.
+sparse = h.make_sparse_tensor(onnx.numpy_helper.from_array(np.array([3, -1], np.float32), "w"),
+                              onnx.numpy_helper.from_array(np.array([1, 4]), "at"), [5])
+for name, initializers in (
+        ("sparse", {"sparse_initializer": [sparse]}),
+        ("typed", {"initializer": [h.make_tensor("w", T.FLOAT, [5], [0, 3, 0, 0, -1])]})):
+    m = h.make_model(h.make_graph([h.make_node("Add", ["x", "w"], ["y"], "add")], name,
+                                  [value("x", T.FLOAT, [5])], [value("y", T.FLOAT, [5])]),
+                     opset_imports=[h.make_opsetid("", 17)], ir_version=8)
+    for field, tensors in initializers.items():
+        getattr(m.graph, field).extend(tensors)
+    onnx.save(m, os.path.join(here, name + ".onnx"))
+
 
 def field(number, content):  # of Protobuf, whose own library does not nest as deep
     n, size = len(content), b""

@@ -23,7 +23,7 @@ said=$("$build/hello_net" "$build/without/other" 2>&1)
 # A program and a list per row; each says of each model what the other says.
 data=$source/tests/data
 models=("$data"/*.onnx "$data"/tflite/*.tflite "$source"/tests/emit/models/*.onnx)
-for row in net:net two:two shared:shared; do
+for row in net:net two:two shared:shared cut:cut; do
   program=$build/hello_${row%:*} list=$build/selected_${row#*:}.select/parts.txt
   for model in "${models[@]}"; do
     got=$("$program" "$model" 2>/dev/null)
@@ -50,7 +50,7 @@ symbols=$build/without/symbols
 holds() { nm "$build/$1" >"$symbols" && grep -q " [Tt] $2$" "$symbols"; }
 for name in tn_schema_parse tn_elf_check tn_compile_here tn_record_segment tn_weight_cache_parse \
   tn_vet_op_name tn_file_kind_named tn_retyper_open tn_tuning_parse onnx_list_type tn_packed_get \
-  tn_eval_add_step tn_select_attribute; do
+  tn_eval_add_step tn_select_attribute onnx_want_feature; do
   holds hello_whole $name || fail "the whole library has no $name"
   holds hello_net $name && fail "hello_net holds $name, which it is linked without"
 done

@@ -58,7 +58,8 @@ mkdir -p "$work/beside"
 cp "$data/external.onnx" "$work/beside" && head -c 8 /dev/zero >"$work/beside/weights.bin"
 for row in "$data/function.onnx functions" "$data/branch.onnx subgraphs" \
   "$data/branch.onnx continuations" "$work/beside/external.onnx external_data" \
-  "$data/tflite/states/model.tflite states" \
+  "$data/tflite/states/model.tflite states" "$data/types.onnx dynamic_values" \
+  "$data/sparse.onnx sparse_weights" "$data/typed.onnx typed_data" \
   "$root/tests/emit/models/sizes.onnx packed_weights"; do
   model=${row% *} feature=${row#* }
   says 0 '' select "$model" --target none -o "$work/full"
@@ -67,6 +68,11 @@ for row in "$data/function.onnx functions" "$data/branch.onnx subgraphs" \
   says 1 'linked without' check --isa none --kernels "$work/short" "$model"
   also "^ *lacks: feature $feature$"
 done
+flex=$data/tflite/select_tf_math/model.tflite
+says 0 '' select "$flex" --target none -o "$work/full"
+grep -v '^feature other_formats$' "$work/full/parts.txt" >"$work/short"
+says 1 'does not run here' check --isa none --kernels "$work/short" "$flex"
+also '^ *lacks: feature other_formats$'
 # what a list lacks of passes, plans do without
 says 0 '' select "$root/tests/emit/models/qdq.onnx" --target none -o "$work/full"
 grep -v '^feature folding$' "$work/full/parts.txt" >"$work/short"

@@ -67,6 +67,7 @@ tn_status tn_pass_arrange(const tn_planner *p, tn_graph *g, tn_plan *plan, tn_di
     status = tn_arrange_memory(&r);
   }
   if (!status) status = tn_arrange_slots(&r);
+  if (!status) status = tn_arrange_want_dynamic(&r);
   if (!status) status = tn_arrange_steps(&r);
   if (!status && plan->devices) status = tn_arrange_segments(&r);
   tn_vec_free(p->a, &r.live_ranges);

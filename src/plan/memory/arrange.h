@@ -107,6 +107,11 @@ tn_status tn_arrange_memory(tn_arrangement *r);
 /* steps.c: slots and steps of the plan, with states and callables of subgraphs. */
 tn_status tn_arrange_slots(tn_arrangement *r);
 tn_status tn_arrange_steps(tn_arrangement *r);
+/* dynamic.c: may the plan have the values that grow, if there are any? */
+tn_status tn_arrange_want_dynamic(tn_arrangement *r);
+#define TN_WITHOUT_DYNAMIC_VALUES                                                                \
+  "value '%s' is a string, a list, or of a size that only the run says, which this program was " \
+  "linked without; to have them: tenon select MODEL"
 /* constants/prepare.c: notes that a step needs a state; gets the states of all, on all threads. */
 tn_status tn_arrange_want_packed(tn_arrangement *r, int32_t node, tn_step *step);
 tn_status tn_arrange_prepare(tn_arrangement *r);
