@@ -13,6 +13,8 @@ need() {
 }
 
 board=$source/tests/select/board cpu="" other_bits="" unwanted="_?printf"
+refused=trees # where pointers have 32 bits: its attributes are tensors (docs/small.md)
+refusal="the file was made by another version of Tenon, or for another kind of machine"
 # Functions of <tenon/kit/vmath.h> round products and sums once where the machine can, as chips
 # can: here twice, as the machine does that computes what is expected.
 case $target in
@@ -30,7 +32,7 @@ case $target in
     need riscv64-unknown-elf-gcc qemu-system-riscv64
     [ -e "$(riscv64-unknown-elf-gcc -print-file-name=picolibc.specs)" ] ||
       { echo "skipped: there is no picolibc for riscv64-unknown-elf"; exit 77; }
-    toolchain=riscv64-unknown-elf parts=$board/stdio.c
+    toolchain=riscv64-unknown-elf parts=$board/stdio.c refused=""
     cpu="-march=rv64gc -mabi=lp64d -mcmodel=medany -U__riscv_flen"
     other_bits=recurrent # exp() and tanh() of doubles are picolibc's, which round once
     link="--oslib=semihost --crt0=hosted -Wl,--defsym=__stack_size=64K
@@ -105,6 +107,7 @@ for model in "${models[@]}"; do
   name=$(basename "$model" .onnx)
   image=$work/build/bare_$name
   want=$("$whole" "$model") || { fail "$name: the whole library"; continue; }
+  [ "$name" != "$refused" ] || want=$refusal
   got=$(run "$image")
   [ "$got" = "$want" ] || [[ $name = "$other_bits" && $got =~ ^[0-9a-f]{16}$ ]] ||
     fail "$name: '$got', the whole library: $want"
