@@ -2,9 +2,9 @@
  * rows, in registers over all taps of a window that is 3, 5 or 7 (KW) wide and moves by 1 or 2 (S)
  * columns.
  *
- * Columns outside of the input read as 0: which, is a mask for each of the KW/2 columns on either
- * side of the tile that may be; rows outside are left out. Two output rows share what they load of
- * the input rows that both see. */
+ * Columns outside of the input read as 0: each of the KW/2 columns on either side of the tile that
+ * may be is an edge; rows outside are left out. Two output rows share what they load of the input
+ * rows that both see. */
 #ifndef TN_OPS_CONV_DEPTHWISE_TILE_H
 #define TN_OPS_CONV_DEPTHWISE_TILE_H
 
@@ -37,33 +37,63 @@ typedef struct depthwise_block { /* one block of channels of an image */
         tn_vf_store(y + p / (N)*out_row + p % (N)*TN_VF_LANES, acc[p]);                   \
   } while (0)
 
-/* Column `at` of those that a tile sees; x is the first. edge: the masks, those of the left side
- * first. */
-static inline tn_vf depthwise_column(const float *x, const tn_vf_mask *edge, int at, int edges,
-                                     int last) {
-  if (at < edges) return tn_vf_load_if(edge[at], x + at * TN_VF_LANES);
-  if (at >= last) return tn_vf_load_if(edge[DEPTHWISE_EDGE + at - last], x + at * TN_VF_LANES);
-  return tn_vf_load(x + at * TN_VF_LANES);
+/* A column that may lie outside of the input: there its loads are masked, or, where masked loads
+ * are slow, zeros are read instead. */
+#if TN_VF_LANES == 16
+typedef tn_vf_mask depthwise_edge;
+static inline depthwise_edge depthwise_edge_make(bool inside, const float *x, int64_t row) {
+  (void)x, (void)row;
+  return tn_vf_mask_first(inside ? TN_VF_LANES : 0);
+}
+static inline tn_vf depthwise_edge_load(depthwise_edge e, const float *x, int64_t i) {
+  (void)i;
+  return tn_vf_load_if(e, x);
+}
+#else
+typedef struct depthwise_edge {
+  const float *x; /* of the first row */
+  int64_t row;    /* floats between rows */
+} depthwise_edge;
+static inline depthwise_edge depthwise_edge_make(bool inside, const float *x, int64_t row) {
+  static const float zeros[TN_VF_LANES] = {0};
+  const depthwise_edge e = {inside ? x : zeros, inside ? row : 0};
+  return e;
+}
+static inline tn_vf depthwise_edge_load(depthwise_edge e, const float *x, int64_t i) {
+  (void)x;
+  return tn_vf_load(e.x + i * e.row);
+}
+#endif
+
+/* Column `at` of those that a tile sees, in its i-th row; x is the first. edge: those of the left
+ * side first. */
+static inline tn_vf depthwise_column(const float *x, int64_t i, const depthwise_edge *edge, int at,
+                                     int edges, int last) {
+  const float *column = x + at * TN_VF_LANES;
+  if (at < edges) return depthwise_edge_load(edge[at], column, i);
+  if (at >= last) return depthwise_edge_load(edge[DEPTHWISE_EDGE + at - last], column, i);
+  return tn_vf_load(column);
 }
 
 /* An input row that only output row `r` of the tile sees, as row k of the window. */
-#define DEPTHWISE_LINE(x, k, edge, acc, r, P, KW, S)                                               \
-  TN_UNROLL for (int c = 0; c < KW; c++) {                                                         \
-    const tn_vf weight = tn_vf_load(k + c * TN_VF_LANES);                                          \
-    TN_UNROLL for (int p = 0; p < P; p++) acc[r * P + p] =                                         \
-        tn_vf_fma(depthwise_column(x, edge, p * S + c, KW / 2, (P - 1) * S + KW - KW / 2), weight, \
-                  acc[r * P + p]);                                                                 \
+#define DEPTHWISE_LINE(x, k, edge, acc, r, P, KW, S)                                        \
+  TN_UNROLL for (int c = 0; c < KW; c++) {                                                  \
+    const tn_vf weight = tn_vf_load(k + c * TN_VF_LANES);                                   \
+    TN_UNROLL for (int p = 0; p < P; p++) acc[r * P + p] = tn_vf_fma(                       \
+        depthwise_column(x, i - first, edge, p * S + c, KW / 2, (P - 1) * S + KW - KW / 2), \
+        weight, acc[r * P + p]);                                                            \
   }
 
 /* One that both see, as rows k0 and k1. */
-#define DEPTHWISE_LINES(x, k0, k1, edge, acc, P, KW, S)                                        \
-  TN_UNROLL for (int c = 0; c < KW; c++) {                                                     \
-    const tn_vf w0 = tn_vf_load(k0 + c * TN_VF_LANES), w1 = tn_vf_load(k1 + c * TN_VF_LANES);  \
-    TN_UNROLL for (int p = 0; p < P; p++) {                                                    \
-      const tn_vf v = depthwise_column(x, edge, p * S + c, KW / 2, (P - 1) * S + KW - KW / 2); \
-      acc[p] = tn_vf_fma(v, w0, acc[p]);                                                       \
-      acc[P + p] = tn_vf_fma(v, w1, acc[P + p]);                                               \
-    }                                                                                          \
+#define DEPTHWISE_LINES(x, k0, k1, edge, acc, P, KW, S)                                       \
+  TN_UNROLL for (int c = 0; c < KW; c++) {                                                    \
+    const tn_vf w0 = tn_vf_load(k0 + c * TN_VF_LANES), w1 = tn_vf_load(k1 + c * TN_VF_LANES); \
+    TN_UNROLL for (int p = 0; p < P; p++) {                                                   \
+      const tn_vf v =                                                                         \
+          depthwise_column(x, i - first, edge, p * S + c, KW / 2, (P - 1) * S + KW - KW / 2); \
+      acc[p] = tn_vf_fma(v, w0, acc[p]);                                                      \
+      acc[P + p] = tn_vf_fma(v, w1, acc[P + p]);                                              \
+    }                                                                                         \
   }
 
 /* What the tiles of one or two output rows share: the rows of the input that they see, counted from
@@ -94,13 +124,16 @@ static depthwise_place depthwise_place_make(const depthwise_block *d, int64_t oh
   return o;
 }
 
-/* The masks of a tile whose first tap is in column `left`, and whose right edge begins `last`
+/* The edges of a tile whose first tap is in column `left`, at x, and whose right edge begins `last`
  * columns further. */
-static inline __attribute__((always_inline)) void depthwise_edges(const tn_window *w, int64_t left,
-                                                                  int64_t last, tn_vf_mask *edge) {
+static inline __attribute__((always_inline)) void depthwise_edges(const tn_window *w,
+                                                                  const float *x, int64_t row,
+                                                                  int64_t left, int64_t last,
+                                                                  depthwise_edge *edge) {
   for (int64_t e = 0; e < w->kernel[2] / 2; e++) {
-    edge[e] = tn_vf_mask_first(left + e >= 0 ? TN_VF_LANES : 0);
-    edge[DEPTHWISE_EDGE + e] = tn_vf_mask_first(left + last + e < w->in[2] ? TN_VF_LANES : 0);
+    edge[e] = depthwise_edge_make(left + e >= 0, x + e * TN_VF_LANES, row);
+    edge[DEPTHWISE_EDGE + e] =
+        depthwise_edge_make(left + last + e < w->in[2], x + (last + e) * TN_VF_LANES, row);
   }
 }
 
@@ -111,14 +144,15 @@ typedef void (*depthwise_fn)(const depthwise_block *d, const depthwise_place *o,
 #define DEPTHWISE(P, KW, S)                                                                      \
   static void depthwise_##P##_##KW##_##S(const depthwise_block *d, const depthwise_place *o,     \
                                          int64_t ow, float *y) {                                 \
-    tn_vf_mask edge[2 * DEPTHWISE_EDGE];                                                         \
+    depthwise_edge edge[2 * DEPTHWISE_EDGE];                                                     \
     const int64_t left = ow * S - d->w->pad_lo[2], row = o->row, taps = o->taps, back = o->back, \
                   out_row = o->out_row;                                                          \
-    depthwise_edges(d->w, left, (P - 1) * S + KW - KW / 2, edge);                                \
+    const int64_t first = o->first;                                                              \
     const float *x = o->x + left * TN_VF_LANES, *k = o->k;                                       \
+    depthwise_edges(d->w, x, row, left, (P - 1) * S + KW - KW / 2, edge);                        \
     tn_vf acc[P * DEPTHWISE_ROWS];                                                               \
     TN_UNROLL for (int p = 0; p < P * DEPTHWISE_ROWS; p++) acc[p] = d->bias;                     \
-    int64_t i = o->first;                                                                        \
+    int64_t i = first;                                                                           \
     for (; i < o->both; i++, x += row, k += taps) {                                              \
       DEPTHWISE_LINE(x, k, edge, acc, 0, P, KW, S)                                               \
     }                                                                                            \
@@ -182,10 +216,12 @@ static void depthwise_rows(const depthwise_block *d, int64_t oh, int64_t n, floa
   const depthwise_fn *tiles = depthwise_tiles[w->kernel[2] / 2 - 1][w->stride[2] - 1];
   const depthwise_place place = depthwise_place_make(d, oh, n);
   int64_t ow = 0;
-  for (int64_t count = tn_ceil_div(w->out[2], DEPTHWISE_PIXELS); count; count--) {
-    const int64_t size = tn_ceil_div(w->out[2] - ow, count);
-    tiles[size](d, &place, ow, y + ow * TN_VF_LANES);
-    ow += size;
+  const int64_t count = tn_ceil_div(w->out[2], DEPTHWISE_PIXELS),
+                size = w->out[2] / tn_max_i64(1, count), larger = w->out[2] - count * size;
+  for (int64_t k = 0; k < count; k++) {
+    const int64_t pixels = size + (k < larger);
+    tiles[pixels](d, &place, ow, y + ow * TN_VF_LANES);
+    ow += pixels;
   }
 }
 
