@@ -257,6 +257,12 @@ static tn_status become(const tn_call *call, tn_graph *graph, int32_t node, cons
                          sizeof list / sizeof *list);
 }
 
+/* With AVX2 alone, the bands that fit beside the rest into the second caches of such processors are
+ * so few rows that making their neighbours' again takes longer than the third cache. */
+static bool has_large_caches(const tn_call *call) {
+  return call->isa & (TN_ISA_AVX512 | TN_ISA_NEON);
+}
+
 /* Worth it where what is in between is more than a cache of the second level keeps beside the
  * rest, and rows of it, with those that its neighbours make again, are less: windows with large
  * dilations reach over too many. A batch normalisation that comes next will become part of the last
@@ -280,7 +286,7 @@ tn_status inverted_fuse(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_pattern p = {call->host->graph, graph};
   const tn_node *last = tn_pattern_root(&p, node), *middle, *first;
   found after_first, after_second;
-  if (!(call->isa & (TN_ISA_AVX2 | TN_ISA_AVX512 | TN_ISA_NEON)) || !last) return TN_OK;
+  if (!has_large_caches(call) || !last) return TN_OK;
   const tn_conv_attrs *a3 = call->attrs, *a2, *a1;
   const tn_tensor *w3 = conv_weights(&p, last, a3);
   if (!is_pointwise(w3, a3)) return TN_OK;
