@@ -173,7 +173,9 @@ static tn_status give_output(const tn_call *call, uint32_t k, PyObject *value) {
   const tn_tensor any = tn_tensor_make(TN_NONE, TN_RANK_UNKNOWN, NULL, NULL);
   tp_input in;
   if (!call->outputs[k]) return TN_OK;
-  const tp_label label = {"output", "of the function"};
+  char name[16];
+  snprintf(name, sizeof name, "%u", k);
+  const tp_label label = {"the function's output", name};
   if (tp_input_take(&in, NULL, &any, value, &label)) return tell(call);
   if (call->outputs[k]->dtype == TN_NONE) call->outputs[k]->dtype = in.tensor.dtype;
   const tn_status status = call->host->output_set(call->ctx, k, &in.tensor);

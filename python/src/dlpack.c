@@ -66,6 +66,23 @@ static void release(PyObject *capsule) {
 
 /* ---- the array ---- */
 
+/* Strides in bytes; false: not all elements can have an address. */
+static bool find_strides(const dl_tensor *t, npy_intp *strides) {
+  const npy_intp size = t->bits / 8;
+  npy_intp low = 0, high = size, span = 0;
+  for (int32_t k = 0; t->strides && k < t->ndim; k++) {
+    if (__builtin_mul_overflow((npy_intp)t->strides[k], size, &strides[k])) return false;
+    if (t->shape[k] > 1 && __builtin_mul_overflow(strides[k], (npy_intp)t->shape[k] - 1, &span))
+      return false;
+    npy_intp *end = span < 0 ? &low : &high;
+    if (t->shape[k] > 1 && __builtin_add_overflow(*end, span, end)) return false;
+  }
+  if (t->byte_offset > PTRDIFF_MAX) return false;
+  uintptr_t at = (uintptr_t)t->data, past;
+  return !__builtin_add_overflow(at, (uintptr_t)t->byte_offset, &at) &&
+         at >= (uintptr_t)0 - (uintptr_t)low && !__builtin_add_overflow(at, (uintptr_t)high, &past);
+}
+
 static PyObject *view(const dl_tensor *t, bool read_only) {
   const uint32_t dtype = dtype_of(t);
   if (dtype == TN_NONE)
@@ -84,11 +101,15 @@ static PyObject *view(const dl_tensor *t, bool read_only) {
   if (number < 0) return NULL;
   npy_intp dims[TN_MAX_RANK], strides[TN_MAX_RANK];
   bool empty = false;
+  if (t->ndim && !t->shape)
+    return PyErr_Format(PyExc_ValueError, "a DLPack tensor of %d dims has no shape", (int)t->ndim);
   for (int32_t k = 0; k < t->ndim; k++) {
     dims[k] = (npy_intp)t->shape[k];
-    strides[k] = t->strides ? (npy_intp)t->strides[k] * (t->bits / 8) : 0;
     empty = empty || dims[k] == 0;
   }
+  if (t->data && !empty && !find_strides(t, strides))
+    return PyErr_Format(PyExc_ValueError,
+                        "a DLPack tensor has strides or an offset beyond all addresses");
   void *data = t->data ? (char *)t->data + t->byte_offset : NULL;
   if (!data || empty) /* nothing to look at */
     return data || empty ? PyArray_SimpleNew(t->ndim, dims, number)

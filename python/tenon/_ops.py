@@ -64,7 +64,10 @@ class Schema:
         star = parts.index("*") if "*" in parts else len(parts)
         self.positional = [Argument(p) for p in parts[:star]]
         self.arguments = self.positional + [Argument(p) for p in parts[star + 1 :]]
-        out = text[end + 1 :].split("->", 1)[1].strip()
+        _, arrow, out = text[end + 1 :].partition("->")
+        out = out.strip()
+        if not arrow or not out:
+            raise ValueError(f"schema {text!r}: what it answers is missing, as in '-> Tensor'")
         outs = _split(out[1:-1]) if out.startswith("(") else [out]
         self.n_outputs = sum(1 for o in outs if "?" not in o.split()[0])
         self.has_optional_outputs = self.n_outputs < len(outs)

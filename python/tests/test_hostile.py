@@ -1,5 +1,6 @@
 """What scripts get wrong is an exception that names the argument; nothing is answered that is not so."""
 
+import ctypes
 import subprocess
 import sys
 
@@ -47,6 +48,50 @@ def test_what_numpy_refuses_names_the_input(net, image):
         net(Lends(used))  # it is used up
     with pytest.raises(ValueError, match="^input 'x': odd"):
         net(Raises(ValueError("odd")))
+
+
+class Managed(ctypes.Structure):
+    """A tensor of DLPack, as its header has it."""
+
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device", ctypes.c_int32 * 2),
+        ("ndim", ctypes.c_int32),
+        ("dtype", ctypes.c_uint8 * 4),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+        ("context", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+    ]
+
+
+LIES = {
+    "has no shape": dict(shape=None),
+    "has -1 dims": dict(ndim=-1),
+    "negative dimensions": dict(shape=(2, -3, 4, 4)),
+    "too big": dict(shape=(2**62, 3, 4, 4), strides=None),
+    "beyond all": dict(strides=(2**62, 16, 4, 1)),
+    "beyond all addresses": dict(strides=(2**60 + 5, 16, 2**60, 1)),
+    "strides or an offset beyond": dict(byte_offset=2**63),
+    "or an offset beyond": dict(byte_offset=2**64 - 1),
+    "strides or": dict(strides=(-(2**60), 16, 4, 1)),
+}
+
+
+@pytest.mark.parametrize("says", LIES)
+def test_dlpack_that_lies(net, image, says):
+    def ints(values):
+        return (ctypes.c_int64 * len(values))(*values) if values else None
+
+    given = {"shape": image.shape, "strides": (48, 16, 4, 1), "ndim": 4, "byte_offset": 0, **LIES[says]}
+    held = [ints(given.pop(name)) for name in ("shape", "strides")]
+    tensor = Managed(image.ctypes.data, (1, 0), dtype=(2, 32, 1, 0), **given)
+    tensor.shape, tensor.strides = held
+    new = ctypes.pythonapi.PyCapsule_New
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    with pytest.raises(ValueError, match=f"^input 'x': .*{says}"):
+        net(Lends(new(ctypes.addressof(tensor), b"dltensor", None)))
 
 
 def test_numbers_out_of_range_name_the_input():
@@ -129,6 +174,12 @@ def test_messages_name_the_argument(says):
     with pytest.raises(TypeError) as error:
         MISTAKES[says]()
     assert says in str(error.value)
+
+
+def test_schemas_that_answer_nothing():
+    for text in ("acme::Foo(Tensor x)", "acme::Foo()", "acme::Foo(Tensor x) -> "):
+        with pytest.raises(ValueError, match="^schema '.*': what it answers is missing"):
+            tenon.op(text)
 
 
 def test_addresses_of_nothing():
