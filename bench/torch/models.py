@@ -442,7 +442,7 @@ def newer(_):
     yield "mobilebert", text("MobileBert", dict(small, embedding_size=16, intra_bottleneck_size=16))
     yield "squeezebert", text("SqueezeBert", dict(small, embedding_size=32))
     yield "esm", text("Esm", dict(small, pad_token_id=1, mask_token_id=4))
-    yield "nystromformer", text("Nystromformer", dict(small, num_landmarks=4, segment_means_seq_len=8))
+    yield "nystromformer", text("Nystromformer", dict(small, num_landmarks=8, segment_means_seq_len=8))
     yield "bloom", decoder("Bloom", dict(vocab_size=99, hidden_size=32, n_layer=2, n_head=4))
     yield "falcon", decoder("Falcon", small)
     yield "gpt_oss", decoder("GptOss", dict(grouped, num_local_experts=4, head_dim=8))
@@ -503,9 +503,14 @@ def newer(_):
         dict(image, hidden_sizes=[16, 24, 32], neck_hidden_sizes=[8, 8, 8, 16, 16, 16, 32]),
         64,
     )
-    yield "efficientnet_hf", picture("EfficientNet", dict(image_size=64, width_coefficient=0.25), 64)
-    yield "pvt_v2", picture("PvtV2", dict(hidden_sizes=[8, 16, 32, 32], depths=[1, 1, 1, 1]))
-    yield "vit_mae", picture("ViTMAE", dict(image, mask_ratio=0.0, decoder_hidden_size=32))
+    yield "efficientnet_hf", picture("EfficientNet", dict(image_size=64, width_coefficient=0.25, hidden_dim=320), 64)
+    yield "pvt_v2", picture("PvtV2", dict(hidden_sizes=[8, 8, 16, 16], depths=[1] * 4, num_attention_heads=[1, 1, 2, 2]))
+    yield "vit_mae", of(
+        "ViTMAEModel",
+        ("ViTMAEConfig", image),
+        pixel_values=torch.rand(1, 3, 32, 32),
+        noise=torch.rand(1, 16),
+    )
     yield "hubert", sound("Hubert", speech)
     yield "wavlm", sound("WavLM", speech)
     yield "data2vec_audio", sound("Data2VecAudio", speech)

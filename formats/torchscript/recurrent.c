@@ -144,7 +144,7 @@ static bool layer(ts_reader *r, const char *name, const ts_args *args, ts_value 
     return ts_null(r, "%s has not the parameters of 1 to %d layers", name, MAX_LAYERS);
   l.h = is_lstm ? hx->items[0] : hx;
   l.c = is_lstm ? hx->items[1] : NULL;
-  l.source = ts_source_of_text(r, "recurrent", program);
+  l.source = ts_source_of_text(r, "code/recurrent", program);
   l.cell = l.source ? ts_find(l.source->module, TS_DEF, is_lstm ? "lstm" : "gru") : NULL;
   ts_value *x = l.cell ? swapped(r, args->v[0], by_batch) : NULL,
            *y = x ? swapped(r, run_all(r, &l, x, h, c), by_batch) : NULL;

@@ -38,16 +38,18 @@ static int32_t times_alpha(const tn_lowering *l, int32_t x, uint32_t dtype) {
 tn_status aten_add(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering l = tn_low_open(call, graph, node);
   const uint32_t dtype = common(&l);
-  if (at_category(dtype) == AT_COMPLEX)
-    return at_complex_binary(&l, dtype, at_is(&l, "add") || at_is(&l, "__radd__") ? "Add" : "Sub");
+  const bool relu = at_is(&l, "_add_relu"),
+             sub = !relu && !at_is(&l, "add") && !at_is(&l, "__radd__");
+  if (at_category(dtype) == AT_COMPLEX) return at_complex_binary(&l, dtype, sub ? "Sub" : "Add");
   const sides s = open_as(&l, dtype);
-  const bool is_bool = s.dtype == TN_BOOL, sub = !at_is(&l, "add") && !at_is(&l, "__radd__");
+  const bool is_bool = s.dtype == TN_BOOL;
   if (is_bool && sub)
     return at_fail(&l, TN_ERR_INVALID, "bools cannot be subtracted: use logical_xor");
   if (at_is(&l, "rsub"))
     return tn_low_done(&l, tn_low_2(&l, "Sub", s.b, times_alpha(&l, s.a, s.dtype)));
   const int32_t b = times_alpha(&l, s.b, s.dtype);
-  return tn_low_done(&l, tn_low_2(&l, is_bool ? "Or" : sub ? "Sub" : "Add", s.a, b));
+  const int32_t y = tn_low_2(&l, is_bool ? "Or" : sub ? "Sub" : "Add", s.a, b);
+  return tn_low_done(&l, relu ? tn_low_1(&l, "Relu", y) : y);
 }
 
 tn_status aten_mul(const tn_call *call, tn_graph *graph, int32_t node) {

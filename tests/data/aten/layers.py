@@ -21,6 +21,7 @@ def products(c):
     ):
         c.add("matmul", x, y)
     c.add("mm", a, b)
+    c.add("_add_relu.Tensor", a, v, alpha=2)
     rows, matrices = fill((5, 8), f32), fill((3, 8, 4), f32, 1)
     c.add("_grouped_mm", rows, matrices, offs=t([2, 2, 5], i32))
     c.add("_grouped_mm", rows, matrices, offs=t([0, 1, 5], i32), out_dtype=f32)
@@ -100,6 +101,8 @@ def layers(c):
     c.add("conv_transpose3d.input", fill((1, 1, 2, 2, 2), f32), fill((1, 2, 2, 2, 2), f32))
     c.add("convolution", x, w, bias, [1, 1], [1, 1], [1, 1], False, [0, 0], 1)
     c.add("convolution", x, wt, None, [2, 2], [0, 0], [1, 1], True, [1, 1], 1)
+    old = ([1, 1], [1, 1], [1, 1], False, [0, 0], 1, False, False, True)
+    c.add("_convolution.deprecated", x, w, bias, *old)
     p = fill((1, 2, 5, 6), f32)
     c.add("max_pool2d", p, [2, 2])
     c.add("max_pool2d", p, [3], [2], [1], [1], True)
