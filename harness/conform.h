@@ -9,7 +9,7 @@
 enum {
   CHECK_CONFORM_OPS = 27,   /* operators, */
   CHECK_CONFORM_MODELS = 4, /* then whole models, */
-  CHECK_CONFORM_DRIVER = 10 /* and of devices what their drivers do by themselves */
+  CHECK_CONFORM_DRIVER = 12 /* and of devices what their drivers do by themselves */
 };
 
 typedef struct check_conformed {
@@ -19,7 +19,7 @@ typedef struct check_conformed {
   char refused[400]; /* not taken: what the target says of it */
 } check_conformed;
 
-/* TN_ERR_NOT_FOUND, TN_ERR_MEMORY: the target is not there, and diag says why. out_n_cases: how many
+/* TN_ERR_NOT_FOUND, TN_ERR_MEMORY, TN_ERR_IO: the target is not there, and diag says why. out_n_cases: how many
  * there are for it. */
 tn_status check_conform_open(tn_runtime *rt, const char *target, tn_diag *diag, int *out_n_cases);
 /* Of a device. */

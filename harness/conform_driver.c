@@ -9,7 +9,7 @@
 #include "exec/exec.h"
 #include "harness/conform.h"
 
-enum { BYTES = 4096, SENTINEL = 0xEE };
+enum { BYTES = 4096, LONG = (1 << 20) + 64, SENTINEL = 0xEE };
 #define NEVER_NS UINT64_C(20000000000)
 
 /* An open device with a queue of its own, and buffers of each use. */
@@ -42,23 +42,29 @@ static bool good(rig *r, tn_status answer, const char *callback) {
 
 /* ---- the device ---- */
 
-static bool new_buffer(rig *r, uint64_t bytes, uint32_t use, void **out, uint8_t **out_map) {
+/* Did the callback make something? Else *handle is NULL. */
+static bool made(rig *r, tn_status answer, const char *callback, void **handle) {
+  const tn_status status = tn_device_made(&r->t, answer, callback, handle);
+  return !status || wrong(r, "%s() fails: %.200s", callback, r->t.text);
+}
+
+static bool map_buffer(rig *r, void *buffer, uint8_t **out_map) {
   void *map = NULL;
-  if (!good(r, r->v->buffer_new(&r->t.call, r->d->handle, bytes, use, out), "buffer_new"))
-    return *out = NULL, false;
-  if (!out_map) return true;
-  if (!good(r, r->v->buffer_map(&r->t.call, *out, &map), "buffer_map")) return false;
+  if (!made(r, r->v->buffer_map(&r->t.call, buffer, &map), "buffer_map", &map)) return false;
   *out_map = map;
-  return map || wrong(r, "buffer_map() gives nothing");
+  return true;
+}
+
+static bool new_buffer(rig *r, uint64_t bytes, uint32_t use, void **out, uint8_t **out_map) {
+  if (!made(r, r->v->buffer_new(&r->t.call, r->d->handle, bytes, use, out), "buffer_new", out))
+    return false;
+  return !out_map || map_buffer(r, *out, out_map);
 }
 
 static bool open_rig(rig *r) {
   tn_device_talk_open(&r->t, r->d);
-  if (!good(r, r->v->queue_new(&r->t.call, r->d->handle, &r->queue), "queue_new")) {
-    r->queue = NULL;
-    return false;
-  }
-  return new_buffer(r, BYTES, TN_BUFFER_UPLOAD, &r->up, &r->in) &&
+  return made(r, r->v->queue_new(&r->t.call, r->d->handle, &r->queue), "queue_new", &r->queue) &&
+         new_buffer(r, BYTES, TN_BUFFER_UPLOAD, &r->up, &r->in) &&
          new_buffer(r, BYTES, TN_BUFFER_DOWNLOAD, &r->down, &r->out) &&
          new_buffer(r, 4 * BYTES, TN_BUFFER_DEVICE, &r->there, NULL);
 }
@@ -67,7 +73,8 @@ static void free_buffer(rig *r, void *buffer) {
   if (buffer) r->v->buffer_free(&r->t.call, buffer);
 }
 
-/* What is running has ended before it is freed; what hangs is left alone. */
+/* What is running has ended before it is freed, the queue first, since it waits for what wait() may
+ * not have waited for; what hangs is left alone. */
 static void close_rig(rig *r) {
   if (r->hangs) {
     atomic_store(&r->d->lost, 1);
@@ -75,8 +82,8 @@ static void close_rig(rig *r) {
     tn_device_talk_close(&r->t);
     return;
   }
-  if (r->recording) r->v->record_free(&r->t.call, r->recording);
   if (r->queue) r->v->queue_free(&r->t.call, r->queue);
+  if (r->recording) r->v->record_free(&r->t.call, r->recording);
   free_buffer(r, r->up);
   free_buffer(r, r->down);
   free_buffer(r, r->there);
@@ -92,10 +99,8 @@ static tn_device_range range(void *buffer, uint64_t offset, uint64_t bytes) {
 static bool begin(rig *r) {
   if (r->recording) r->v->record_free(&r->t.call, r->recording);
   r->recording = NULL;
-  if (good(r, r->v->record_begin(&r->t.call, r->d->handle, &r->recording), "record_begin"))
-    return true;
-  r->recording = NULL;
-  return false;
+  return made(r, r->v->record_begin(&r->t.call, r->d->handle, &r->recording), "record_begin",
+              &r->recording);
 }
 
 static bool copy(rig *r, void *from, uint64_t at, void *to, uint64_t to_at, uint64_t bytes) {
@@ -103,8 +108,8 @@ static bool copy(rig *r, void *from, uint64_t at, void *to, uint64_t to_at, uint
   return good(r, r->v->record_copy(&r->t.call, r->recording, &a, &b), "record_copy");
 }
 
-static bool fill(rig *r, uint64_t at, uint64_t bytes, uint32_t word) {
-  const tn_device_range to = range(r->there, at, bytes);
+static bool fill(rig *r, void *buffer, uint64_t at, uint64_t bytes, uint32_t word) {
+  const tn_device_range to = range(buffer, at, bytes);
   return good(r, r->v->record_fill(&r->t.call, r->recording, &to, word), "record_fill");
 }
 
@@ -116,9 +121,9 @@ static bool end(rig *r) {
   return good(r, r->v->record_end(&r->t.call, r->recording), "record_end");
 }
 
-static bool sync(rig *r, void *buffer, uint32_t to_device) {
+static bool sync(rig *r, void *buffer, uint64_t bytes, uint32_t to_device) {
   return !r->v->buffer_sync ||
-         good(r, r->v->buffer_sync(&r->t.call, buffer, 0, BYTES, to_device), "buffer_sync");
+         good(r, r->v->buffer_sync(&r->t.call, buffer, 0, bytes, to_device), "buffer_sync");
 }
 
 static bool submit(rig *r, void *queue, uint64_t mark) {
@@ -142,11 +147,11 @@ static bool let_end(rig *r) {
 static bool put(rig *r, uint32_t seed) {
   for (uint32_t k = 0; k < BYTES; k++) r->in[k] = (uint8_t)(k * 7 + k / 256 + seed);
   memset(r->out, SENTINEL, BYTES);
-  return sync(r, r->up, 1) && sync(r, r->down, 1);
+  return sync(r, r->up, BYTES, 1) && sync(r, r->down, BYTES, 1);
 }
 
 static bool run(rig *r) {
-  return submit(r, r->queue, ++r->mark) && wait(r, r->queue, r->mark) && sync(r, r->down, 0);
+  return submit(r, r->queue, ++r->mark) && wait(r, r->queue, r->mark) && sync(r, r->down, BYTES, 0);
 }
 
 /* Bytes that came down, against those that went up or, if want is NULL, the sentinel. */
@@ -182,13 +187,49 @@ static bool test_fills(rig *r) {
   uint32_t word;
   memcpy(&word, bytes, sizeof word);
   if (!begin(r) || !copy(r, r->up, 0, r->there, 0, BYTES) || !barrier(r) ||
-      !fill(r, 260, 20, word) || !barrier(r) || !copy(r, r->there, 0, r->down, 0, BYTES) ||
-      !end(r) || !put(r, 9) || !run(r))
+      !fill(r, r->there, 260, 20, word) || !barrier(r) ||
+      !copy(r, r->there, 0, r->down, 0, BYTES) || !end(r) || !put(r, 9) || !run(r))
     return false;
   for (uint32_t k = 260; k < 280; k += 4)
     if (!is_down(r, k, bytes, 4, "a word that was filled")) return false;
   return is_down(r, 0, r->in, 260, "before a fill") &&
          is_down(r, 280, r->in + 280, BYTES - 280, "behind a fill");
+}
+
+/* Up, over two places and down again; the last word but one is filled in between. */
+static bool test_long_copies(rig *r, void *buffers[3], uint8_t *in, uint8_t *out) {
+  enum { ODD = 3 };
+  void *const up = buffers[0], *const down = buffers[1], *const there = buffers[2];
+  const uint64_t n = LONG - ODD, to = LONG + 4, filled = LONG / 2 / 4 * 4;
+  if (!begin(r) || !copy(r, up, 0, there, ODD, n) || !barrier(r) ||
+      !copy(r, there, ODD, there, to, n) || !barrier(r) ||
+      !fill(r, there, to + filled, n / 4 * 4 - filled, 0) || !barrier(r) ||
+      !copy(r, there, to, down, ODD, n) || !end(r))
+    return false;
+  for (uint64_t k = 0; k < LONG; k++) in[k] = (uint8_t)(k * 7 + k / 251 + 1);
+  memset(out, SENTINEL, LONG);
+  if (!sync(r, up, LONG, 1) || !sync(r, down, LONG, 1) || !submit(r, r->queue, ++r->mark) ||
+      !wait(r, r->queue, r->mark) || !sync(r, down, LONG, 0))
+    return false;
+  memset(in + filled, 0, n / 4 * 4 - filled);
+  for (uint64_t k = 0; k < LONG; k++) {
+    const uint8_t want = k < ODD ? SENTINEL : in[k - ODD];
+    if (out[k] != want)
+      return wrong(r, "%d bytes, the second half filled: byte %llu is %d, not %d", (int)n,
+                   (unsigned long long)k, out[k], want);
+  }
+  return true;
+}
+
+static bool test_long(rig *r) {
+  void *buffers[3] = {NULL};
+  uint8_t *in, *out;
+  const bool is_good = new_buffer(r, LONG, TN_BUFFER_UPLOAD, &buffers[0], &in) &&
+                       new_buffer(r, LONG, TN_BUFFER_DOWNLOAD, &buffers[1], &out) &&
+                       new_buffer(r, 2 * LONG + 4, TN_BUFFER_DEVICE, &buffers[2], NULL) &&
+                       (test_long_copies(r, buffers, in, out) || let_end(r));
+  for (int k = 0; k < 3 && !r->hangs; k++) free_buffer(r, buffers[k]);
+  return is_good;
 }
 
 /* Each copy reads what the one before it has written. */
@@ -216,22 +257,21 @@ static bool test_again(rig *r) {
 
 enum { N_MARKS = 16, MOVED = 256 };
 
-/* Each moves the bytes one further, and copies them down. */
-static bool record_move(rig *r) {
-  return begin(r) && copy(r, r->there, 0, r->there, BYTES, MOVED) && barrier(r) &&
-         copy(r, r->there, BYTES, r->there, 1, MOVED) && barrier(r) &&
-         copy(r, r->there, 0, r->down, 0, MOVED) && end(r);
+/* Each moves the bytes to the next place, and the last copies them down. */
+static bool record_move(rig *r, uint32_t k) {
+  return begin(r) && copy(r, r->there, k * MOVED, r->there, (k + 1) * MOVED, MOVED) && barrier(r) &&
+         copy(r, r->there, (k + 1) * MOVED, r->down, 0, MOVED) && end(r);
 }
 
 static bool submit_moves(rig *r, void **recordings) {
   const uint64_t first = r->mark + 1;
   for (uint32_t k = 0; k < N_MARKS; k++) {
-    if (!record_move(r) || !submit(r, r->queue, ++r->mark)) return false;
+    if (!record_move(r, k) || !submit(r, r->queue, ++r->mark)) return false;
     recordings[k] = r->recording;
     r->recording = NULL;
   }
   return wait(r, r->queue, r->mark) && wait(r, r->queue, first) && wait(r, r->queue, r->mark) &&
-         sync(r, r->down, 0);
+         sync(r, r->down, BYTES, 0);
 }
 
 static bool test_marks(rig *r) {
@@ -241,8 +281,7 @@ static bool test_marks(rig *r) {
   const bool is_good = submit_moves(r, recordings) || let_end(r);
   for (uint32_t k = 0; k < N_MARKS && !r->hangs; k++)
     if (recordings[k]) r->v->record_free(&r->t.call, recordings[k]);
-  return is_good &&
-         is_down(r, N_MARKS, r->in, MOVED - N_MARKS, "16 submissions that nobody waited for");
+  return is_good && is_down(r, 0, r->in, MOVED, "16 submissions that nobody waited for");
 }
 
 /* However little time there is, what wait() calls ended has ended. */
@@ -260,7 +299,7 @@ static bool test_time(rig *r, void *large, uint64_t bytes) {
   while (answer == TN_ERR_STATE && tn_now_ns() - begun < NEVER_NS)
     answer = r->v->wait(&r->t.call, r->queue, r->mark, 1000);
   if (answer == TN_ERR_STATE) return wait(r, r->queue, r->mark);
-  return good(r, answer, "wait") && sync(r, r->down, 0) &&
+  return good(r, answer, "wait") && sync(r, r->down, BYTES, 0) &&
          is_down(r, 0, r->in, BYTES, "wait() for 1 us answers TN_OK");
 }
 
@@ -280,8 +319,9 @@ static bool test_two_queues(rig *r) {
   if (!begin(r) || !copy(r, r->up, 0, r->there, 0, BYTES) || !barrier(r) ||
       !copy(r, r->there, 0, r->down, 0, BYTES) || !end(r) || !put(r, 8))
     return false;
-  if (!good(r, r->v->queue_new(&r->t.call, r->d->handle, &other), "queue_new")) return false;
-  const bool is_good = submit(r, other, 1) && wait(r, other, 1) && sync(r, r->down, 0) &&
+  if (!made(r, r->v->queue_new(&r->t.call, r->d->handle, &other), "queue_new", &other))
+    return false;
+  const bool is_good = submit(r, other, 1) && wait(r, other, 1) && sync(r, r->down, BYTES, 0) &&
                        is_down(r, 0, r->in, BYTES, "the second queue") && put(r, 10) && run(r) &&
                        is_down(r, 0, r->in, BYTES, "the first queue");
   r->v->queue_free(&r->t.call, other);
@@ -322,13 +362,34 @@ static bool test_nonsense(rig *r) {
   return *r->t.text || wrong(r, "program_new() refuses a program without a word");
 }
 
+/* Plans are made for them once. */
+static bool has_same_limits(const tn_device_info *a, const tn_device_info *b) {
+  return a->flags == b->flags && a->max_buffer_bytes == b->max_buffer_bytes &&
+         a->max_binding_bytes == b->max_binding_bytes &&
+         a->offset_alignment == (b->offset_alignment ? b->offset_alignment : 1) &&
+         a->local_bytes == b->local_bytes && a->max_bindings == b->max_bindings &&
+         a->max_params_bytes == b->max_params_bytes && a->max_group_items == b->max_group_items &&
+         !memcmp(a->max_group, b->max_group, sizeof a->max_group) &&
+         !memcmp(a->max_groups, b->max_groups, sizeof a->max_groups);
+}
+
 static bool test_describes(rig *r) {
   tn_device_info again = {.head = TN_HEAD(tn_device_info)};
   if (!*r->d->info.name) return wrong(r, "describe() gives no name");
   if (!*r->d->info.stamp) return wrong(r, "describe() gives no stamp");
   if (!good(r, r->v->describe(&r->t.call, r->d->handle, &again), "describe")) return false;
-  return (again.stamp && !strcmp(again.stamp, r->d->info.stamp)) ||
-         wrong(r, "describe() gives another stamp the second time");
+  if (!again.stamp || strcmp(again.stamp, r->d->info.stamp))
+    return wrong(r, "describe() gives another stamp the second time");
+  return has_same_limits(&r->d->info, &again) ||
+         wrong(r, "describe() gives other limits or flags the second time");
+}
+
+static bool test_stays(rig *r) {
+  uint8_t *in, *out;
+  if (!map_buffer(r, r->up, &in) || !map_buffer(r, r->down, &out)) return false;
+  if (in != r->in || out != r->out)
+    return wrong(r, "buffer_map() of a buffer that is mapped gives another address");
+  return test_again(r);
 }
 
 static const struct {
@@ -338,6 +399,8 @@ static const struct {
     {"driver: name and stamp", test_describes},
     {"driver: copies of odd bytes at odd offsets", test_copies},
     {"driver: fills", test_fills},
+    {"driver: long copies and fills", test_long},
+    {"driver: buffers stay where they are", test_stays},
     {"driver: barriers keep order", test_barriers},
     {"driver: recordings are submitted again", test_again},
     {"driver: many submissions before a wait", test_marks},

@@ -43,7 +43,7 @@ typedef struct tn_device {
   atomic_uint n_built;  /* programs: built here, */
   atomic_uint n_cached; /* and made of binaries of an earlier start */
   atomic_int lost;      /* for good */
-  atomic_int refused;   /* memory, since somebody looked */
+  atomic_int refused;   /* what a plan needs, memory most often, since somebody looked */
   atomic_int hangs;     /* and so that what it has may not be freed */
   int64_t process;      /* that has opened it */
 } tn_device;
@@ -94,6 +94,8 @@ void tn_device_talk_close(tn_device_talk *t);
 /* What the callback answered, as one of the statuses there are. TN_ERR_IO: the device is lost from
  * now on. */
 tn_status tn_device_answer(tn_device_talk *t, tn_status answer);
+/* The same of submit(): if it fails for want of anything but memory, the device is lost. */
+tn_status tn_device_answer_submit(tn_device_talk *t, tn_status answer);
 /* The same of a callback that makes something: nothing is an error; *handle is NULL after one. */
 tn_status tn_device_made(tn_device_talk *t, tn_status answer, const char *callback, void **handle);
 /* Waits until the submission `mark` of a queue has ended, at most limit_ns. One that has not by

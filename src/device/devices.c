@@ -75,6 +75,13 @@ tn_status tn_device_answer(tn_device_talk *t, tn_status answer) {
   return status;
 }
 
+tn_status tn_device_answer_submit(tn_device_talk *t, tn_status answer) {
+  const tn_status status = tn_device_answer(t, answer);
+  if (!status || status == TN_ERR_MEMORY) return status;
+  atomic_store(&((tn_device *)(uintptr_t)t->device)->lost, 1);
+  return TN_ERR_IO;
+}
+
 tn_status tn_device_made(tn_device_talk *t, tn_status answer, const char *callback, void **handle) {
   const tn_status status = tn_device_answer(t, answer);
   if (status) *handle = NULL; /* what a failed call leaves there is nothing to free */
@@ -100,6 +107,7 @@ tn_status tn_device_wait(tn_device_talk *t, void *queue, uint64_t mark, double l
 tn_status tn_device_report(tn_device_talk *t, tn_status answer, tn_diag *diag, const char *what) {
   const tn_status status = tn_device_answer(t, answer);
   if (!status) return TN_OK;
+  atomic_store(&((tn_device *)(uintptr_t)t->device)->refused, 1);
   return tn_fail(diag, status, "device '%s': %s: %s", t->device->name, what, t->text);
 }
 
@@ -275,8 +283,9 @@ static tn_status open_new(tn_devices *all, const tn_driverdef *def, uint32_t ind
   if (!d) return tn_fail(diag, TN_ERR_MEMORY, "device '%s:%u': no memory", def->driver.name, index);
   tn_device_talk t;
   talk_with(&t, all->a, def);
-  const tn_status status = device_open(d, &t);
+  tn_status status = device_open(d, &t);
   if (status) {
+    if (status != TN_ERR_NOT_FOUND && status != TN_ERR_MEMORY) status = TN_ERR_IO;
     tn_fail(diag, status, "device '%s': %s", d->name, *t.text ? t.text : tn_status_text(status));
     device_free(d);
     return status;

@@ -40,6 +40,7 @@ tn_status tn_buffer_open(tn_device *d, uint64_t bytes, uint32_t use, const char 
   tn_device_talk_close(&t);
   if (!status) return TN_OK;
   *out = (tn_buffer){.device = d};
+  atomic_store(&d->refused, 1);
   return tn_fail(diag, status, "device '%s': %s needs %s: %s", d->name, what,
                  bytes_text(bytes, text, sizeof text), t.text);
 }
@@ -72,7 +73,8 @@ static tn_status run_alone(tn_device *d, void *recording, const char *what, tn_d
   const bool is_serial = d->info.flags & TN_DEVICE_SERIAL; /* then the talk holds the lock */
   tn_device_talk_open(&t, d);
   if (!is_serial) pthread_mutex_lock(&d->lock);
-  tn_status status = tn_device_answer(&t, driver->submit(&t.call, d->queue, recording, ++d->mark));
+  tn_status status =
+      tn_device_answer_submit(&t, driver->submit(&t.call, d->queue, recording, ++d->mark));
   if (!status) status = tn_device_wait(&t, d->queue, d->mark, LIMIT_NS);
   if (!is_serial) pthread_mutex_unlock(&d->lock);
   tn_device_talk_close(&t);

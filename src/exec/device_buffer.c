@@ -51,7 +51,7 @@ tn_status tn_device_buffer_create(tn_model *model, const char *device, uint64_t 
   b->model = model;
   atomic_fetch_add_explicit(&model->refs, 1, memory_order_relaxed);
   const tn_status status = open_buffer(b, d, bytes, diag);
-  if (status == TN_ERR_MEMORY) atomic_store(&d->refused, 0); /* no plan was refused any */
+  if (status) atomic_store(&d->refused, 0); /* no plan was refused anything */
   if (status)
     tn_device_buffer_destroy(b);
   else

@@ -117,7 +117,7 @@ tn_status tn_segment_submit(tn_frame *f, int32_t segment);
 tn_status tn_segment_wait(tn_frame *f, int32_t segment);
 /* Waits for all that was submitted, whatever comes of it. */
 void tn_lanes_drain(tn_frame *f);
-/* Devices that refused memory to this model are not asked again; false: there is none. */
+/* Devices that refused this model what it needs are not asked again; false: there is none. */
 bool tn_frame_give_up_full(const tn_frame *f);
 /* They are asked again. */
 void tn_frame_forgive(const tn_frame *f);

@@ -84,7 +84,7 @@ tn_status tn_segment_submit(tn_frame *f, int32_t segment) {
   tn_device_talk t;
   tn_device_talk_open(&t, lane->device);
   s->devices->begun_ns[segment] = f->profile ? tn_now_ns() : 0;
-  status = tn_device_answer(
+  status = tn_device_answer_submit(
       &t, lane->device->def->driver.submit(
               &t.call, lane->queue, s->devices->now->recordings[segment].handle, lane->mark + 1));
   tn_device_talk_close(&t);

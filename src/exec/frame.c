@@ -110,14 +110,15 @@ static tn_status prepare_new(tn_frame *f, const tn_tensor *const *inputs,
   return prepare(f, NULL, inputs, bound, diag);
 }
 
-/* Where a device has no memory for a new plan, or is lost while one is made, the policy may let
- * others take its place. */
+/* Where a device refuses what a new plan needs, memory most often, or is lost while one is made,
+ * the policy may let others take its place. */
 static tn_status prepare_by_policy(tn_frame *f, const tn_tensor *const *inputs,
                                    const tn_tensor *const *bound, tn_diag *diag) {
   tn_diag *said = tn_diag_create();
   const tn_status status = prepare_new(f, inputs, bound, said);
-  const bool goes_on = (status == TN_ERR_MEMORY && tn_frame_give_up_full(f)) ||
-                       (status == TN_ERR_IO && tn_frame_has_lost(f));
+  const bool goes_on = status == TN_ERR_IO ? tn_frame_has_lost(f)
+                       : status            ? tn_frame_give_up_full(f)
+                                           : false;
   if (goes_on) tn_callable_forget(f->callable, inputs); /* it was made, and cannot be built */
   if (goes_on)
     tn_diag_add(diag, TN_DIAG_WARNING, "%s; the model is planned without it",
