@@ -2,6 +2,7 @@
  * has to give what the CPU gives. All of that is in this process, a child that may be lost. */
 #include <math.h>
 #include <string.h>
+#include <time.h>
 
 #include "accelerator/child.h"
 #include "exec/model.h"
@@ -74,6 +75,13 @@ static void outline(trial *t, tn_graph *g, tn_claim *const *claims) {
 
 /* ---- compile() and release() ---- */
 
+static uint64_t constants_sum(const trial *t) {
+  uint64_t sum = 0;
+  for (uint32_t k = 0; k < t->n_parts; k++)
+    sum = sum * 31 + check_constants_sum(tn_model_graph(t->checked[k]));
+  return sum;
+}
+
 static void stage(void *ctx, const char *text) {
   trial *t = ctx;
   t->stage = text;
@@ -95,9 +103,11 @@ static bool compile(trial *t) {
                                       .parts = t->parts};
   for (uint32_t k = 0; k < t->n_parts; k++) graphs[k] = tn_model_graph(t->checked[k]);
   if (tn_nameless_open(&t->file, t->diag)) check_die("no file: %s", said(t, TN_ERR_IO));
+  const uint64_t sum = constants_sum(t);
   const tn_status status =
       tn_compile_here(t->compiler, &request, graphs, stage, write_answer, t, t->diag);
   check_doing(t->env, "%s", "");
+  if (constants_sum(t) != sum) check_fail(t->env, "compile() changes constants of its parts");
   if (!status) return true;
   if (strcmp(t->stage, "compile()") || !strncmp(said(t, status), answered, strlen(answered)))
     check_fail(t->env, "compile(): %s", said(t, status));
@@ -108,6 +118,7 @@ static bool compile(trial *t) {
 
 /* ---- run() ---- */
 
+/* Tensors of one run, at places of their own. */
 typedef struct ports {
   check_buffer *buffers[MAX_PORTS];
   tn_tensor tensors[MAX_PORTS], *list[MAX_PORTS];
@@ -125,6 +136,15 @@ static void add_port(const trial *t, ports *p, const tn_tensor *type, const char
   p->n++;
 }
 
+static void protect(ports *p) {
+  for (uint32_t k = 0; k < p->n; k++) check_buffer_protect(p->buffers[k], true);
+}
+
+/* Nobody may touch them any more. */
+static void take(ports *p) {
+  for (uint32_t k = 0; k < p->n; k++) check_buffer_take(p->buffers[k]);
+}
+
 static void free_ports(const trial *t, ports *p) {
   for (uint32_t k = 0; k < p->n; k++) check_buffer_free(t->env, p->buffers[k]);
 }
@@ -140,16 +160,12 @@ static void fill(ports *p, uint32_t seed) {
 }
 
 /* What the CPU makes of the part. */
-static tn_session *run_here(const trial *t, const tn_part *part, const ports *in,
-                            tn_model **out_model) {
-  tn_session *session = NULL;
-  *out_model = load_part(t, part, 0);
-  tn_status s = tn_session_create(*out_model, t->diag, &session);
+static void run_here(const trial *t, tn_session *session, const ports *in) {
+  tn_status s = TN_OK;
   for (uint32_t k = 0; k < in->n && !s; k++)
     s = tn_session_set_input(session, (int32_t)k, in->list[k], t->diag);
   if (!s) s = tn_session_run(session, t->diag);
   if (s) check_die("the part does not run here: %s", said(t, s));
-  return session;
 }
 
 /* what: "run()" or "wait()". */
@@ -199,58 +215,87 @@ static tn_status run_once(const trial *t, const tn_island_step *step, bool in_ha
   return s;
 }
 
-/* On two inputs; on the second twice, once in halves if it has them, which has to give the same
- * bits. */
-static void run_there(const trial *t, const tn_island_step *step, ports *in, ports *out,
+/* A pause in which what goes on behind run() is seen: outputs are read-only, inputs too. */
+static void wait_for_late(const trial *t, ports *in, ports *out) {
+  enum { LATE_NS = 3000000 };
+  const struct timespec pause = {.tv_nsec = LATE_NS};
+  protect(out);
+  protect(in);
+  check_doing(t->env, "what goes on behind run()");
+  nanosleep(&pause, NULL);
+  check_doing(t->env, "%s", "");
+}
+
+typedef struct one_run {
+  ports in, out;
+  bool ended; /* and its outputs are what they are to be */
+} one_run;
+
+static void run_there(const trial *t, const tn_island_step *step, bool in_halves, one_run *r,
                       tn_session *here) {
-  enum { RUNS = 3 };
   char text[CHECK_TEXT];
-  uint8_t before[1024];
-  const ports in_shown = *in, out_shown = *out;
+  const ports in_shown = r->in, out_shown = r->out;
+  for (uint32_t i = 0; i < r->out.n; i++)
+    memset(r->out.list[i]->data, 0xFF, (size_t)tn_tensor_bytes(r->out.list[i]));
+  run_here(t, here, &r->in);
+  protect(&r->in);
+  const tn_status s = run_once(t, step, in_halves, &r->in, &r->out, text, sizeof text);
+  look_at_tensors(t, &r->out, &out_shown, "output");
+  look_at_tensors(t, &r->in, &in_shown, "input");
+  for (uint32_t i = 0; i < r->out.n && !s; i++)
+    compare(t, in_halves ? "wait()" : "run()", i, r->out.list[i],
+            tn_session_output(here, (int32_t)i));
+  look_at_ports(t, &r->out, "output");
+  look_at_ports(t, &r->in, "input");
+  r->ended = s == TN_OK;
+  if (!s) wait_for_late(t, &r->in, &r->out);
+}
+
+static void add_ports(const trial *t, const tn_module_entry *e, one_run *r) {
+  for (uint32_t i = 0; i < e->n_inputs; i++) add_port(t, &r->in, &e->ports[i], "input");
+  for (uint32_t i = 0; i < e->n_outputs; i++)
+    add_port(t, &r->out, &e->ports[e->n_inputs + i], "output");
+}
+
+static void look_at_bits(const trial *t, const one_run *a, const one_run *b) {
+  for (uint32_t i = 0; i < a->out.n && a->ended && b->ended; i++)
+    if (memcmp(a->out.list[i]->data, b->out.list[i]->data, (size_t)tn_tensor_bytes(a->out.list[i])))
+      check_fail(t->env, "run() gives other bits for the same inputs");
+}
+
+/* On two inputs; on the second twice, once in halves if it has them, which has to give the same
+ * bits. Each time elsewhere in memory: what was before the last time is out of reach. */
+static void try_runs(const trial *t, const tn_island_step *step, const tn_module_entry *e,
+                     tn_session *here) {
+  enum { RUNS = 3 };
+  one_run runs[RUNS] = {{.ended = false}};
   long long live = 0;
   for (uint32_t k = 0; k < RUNS && check_unit_ok(t->env); k++) {
-    fill(in, k < 2 ? k + 1 : 2);
-    if (tn_session_run(here, t->diag)) check_die("the part does not run here twice");
-    for (uint32_t i = 0; i < out->n; i++) {
-      const size_t bytes = (size_t)tn_tensor_bytes(out->list[i]);
-      if (k == 2 && i == 0 && bytes <= sizeof before) memcpy(before, out->list[i]->data, bytes);
-      memset(out->list[i]->data, 0xFF, bytes);
-    }
-    for (uint32_t i = 0; i < in->n; i++) check_buffer_protect(in->buffers[i], true);
-    const bool in_halves = k == 1 && tn_island_has_halves(step);
-    const tn_status s = run_once(t, step, in_halves, in, out, text, sizeof text);
-    look_at_tensors(t, out, &out_shown, "output");
-    look_at_tensors(t, in, &in_shown, "input");
+    add_ports(t, e, &runs[k]);
+    fill(&runs[k].in, k < 2 ? k + 1 : 2);
+    run_there(t, step, k == 1 && tn_island_has_halves(step), &runs[k], here);
     if (k == RUNS - 1 && atomic_load(&t->device.n_live) > live)
       check_fail(t->env, "run() takes memory of the host each time, and does not give it back");
     live = atomic_load(&t->device.n_live);
-    for (uint32_t i = 0; i < in->n; i++) check_buffer_protect(in->buffers[i], false);
-    for (uint32_t i = 0; i < out->n && !s; i++)
-      compare(t, in_halves ? "wait()" : "run()", i, out->list[i],
-              tn_session_output(here, (int32_t)i));
-    look_at_ports(t, out, "output");
-    look_at_ports(t, in, "input");
-    const size_t bytes = out->n ? (size_t)tn_tensor_bytes(out->list[0]) : 0;
-    if (k == 2 && !s && bytes <= sizeof before && memcmp(before, out->list[0]->data, bytes))
-      check_fail(t->env, "run() gives other bits for the same inputs");
+    if (k == 2) look_at_bits(t, &runs[1], &runs[2]);
+    take(&runs[k].in);
+    if (k == 0) take(&runs[k].out);
+  }
+  for (uint32_t k = 0; k < RUNS; k++) {
+    free_ports(t, &runs[k].in);
+    free_ports(t, &runs[k].out);
   }
 }
 
 static void try_part(const trial *t, const tn_loaded *loaded, uint32_t k) {
-  const tn_module_entry *e = &loaded->file.entries[k];
   const tn_island_step step = {.loaded = (tn_loaded *)(uintptr_t)loaded, .entry = k};
-  ports in = {.n = 0}, out = {.n = 0};
-  tn_model *model = NULL;
-  for (uint32_t i = 0; i < e->n_inputs; i++) add_port(t, &in, &e->ports[i], "input");
-  for (uint32_t i = 0; i < e->n_outputs; i++)
-    add_port(t, &out, &e->ports[e->n_inputs + i], "output");
-  fill(&in, 1);
-  tn_session *here = run_here(t, &t->parts[k], &in, &model);
-  run_there(t, &step, &in, &out, here);
+  tn_session *here = NULL;
+  tn_model *model = load_part(t, &t->parts[k], 0);
+  const tn_status s = tn_session_create(model, t->diag, &here);
+  if (s) check_die("the part has no session: %s", said(t, s));
+  try_runs(t, &step, &loaded->file.entries[k], here);
   tn_session_destroy(here);
   tn_model_destroy(model);
-  free_ports(t, &in);
-  free_ports(t, &out);
 }
 
 /* ---- the dispatcher ---- */

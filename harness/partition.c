@@ -147,6 +147,17 @@ static void look_at_list(const question *q, tn_claim *const *list) {
       check_fail(q->env, "partition() changes the list of claims, not the claims");
 }
 
+uint64_t check_constants_sum(const tn_graph *g) {
+  uint64_t sum = UINT64_C(14695981039346656037); /* FNV-1a */
+  for (int64_t v = 0; v < g->values.n; v++) {
+    const tn_tensor *type = tn_graph_functions()->value_type(g, (int32_t)v);
+    const uint8_t *data = type ? type->data : NULL;
+    const int64_t bytes = data ? tn_tensor_bytes(type) : 0;
+    for (int64_t k = 0; k < bytes; k++) sum = (sum ^ data[k]) * UINT64_C(1099511628211);
+  }
+  return sum;
+}
+
 /* partition() with memory that is counted, and a graph that is closed. */
 static tn_status answer_of(const question *q, tn_accelerator_talk *talk) {
   tn_claim *list[MAX_NODES] = {0};
@@ -155,11 +166,14 @@ static tn_status answer_of(const question *q, tn_accelerator_talk *talk) {
       *list[id] = (tn_claim){.head = TN_HEAD(tn_claim), .group = -1, .cost_host_ns = 1000};
   tn_accelerator_talk_open(talk, q->x, q->x->compiler->owner, NULL);
   talk->a = &q->memory->base;
+  const uint64_t sum = check_constants_sum(q->graph);
   tn_graph_close(q->graph);
   check_doing(q->env, "partition()");
   const tn_status answer = q->x->compiler->compiler.partition(&talk->call, q->graph, list, q->n);
   check_doing(q->env, "%s", "");
   look_at_list(q, list);
+  if (check_constants_sum(q->graph) != sum)
+    check_fail(q->env, "partition() changes constants of the graph");
   const char *rule = tn_graph_open(q->graph);
   if (rule) check_fail(q->env, "partition(): %s", rule);
   if (atomic_load(&q->memory->n_live) < 0)

@@ -22,6 +22,7 @@ const char *check_generic(const tn_opdef *op, const tn_kerneldef *const *kernels
                           bool (*run)(void *arg, const char *text), void *arg);
 void check_format(check_env *env, const tn_format *format); /* format.c */
 void check_compiler(check_env *env, const tn_compiler *c);  /* partition.c */
+uint64_t check_constants_sum(const tn_graph *g);            /* of their bytes. partition.c */
 /* Compiles what is claimed of a small graph of f32, loads the module and runs it; false: it could
  * not be run, and it has been told why. modules.c */
 bool check_module(check_env *env, const struct tn_accelerator *compiler, tn_graph *g,

@@ -1,6 +1,7 @@
 /* A vendor whose compiler and dispatcher do what the variable BAD says, for tests of what becomes
  * of it. Claims every node that adds what is no constant. */
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,15 @@ static void edit(const tn_accelerator_call *call, const tn_graph *graph) {
   if (is_bad("edit-remove")) api->remove_node(g, api->node_at(graph, 0));
 }
 
+/* Constants are the host's. */
+static void change_constants(const tn_accelerator_call *call, const tn_graph *graph) {
+  const tn_graph_api *api = call->host->graph;
+  for (int32_t v = 0; v < api->n_values(graph); v++) {
+    const tn_tensor *type = api->value_type(graph, v);
+    if (type && type->data && type->dtype == TN_F32) ((float *)type->data)[0] += 1;
+  }
+}
+
 static tn_claim *kept; /* of a node that was claimed */
 
 /* Reasons why an Add is declined. */
@@ -66,13 +76,14 @@ static tn_status partition(const tn_accelerator_call *call, const tn_graph *grap
   if (is_bad("partition-leak")) (void)call->host->alloc(call->ctx, 100);
   if (is_bad("partition-list")) ((tn_claim **)(uintptr_t)claims)[0] = NULL;
   if (getenv("BAD") && !strncmp(getenv("BAD"), "edit", 4)) edit(call, graph);
+  if (is_bad("constants")) change_constants(call, graph);
   for (int32_t id = 0; id < n_claims; id++) {
     if (!claims[id]) continue;
     claims[id]->reason = "it is no Add";
     const tn_graph_api *api = call->host->graph;
     const tn_node *node = api->node(graph, id);
-    if (strcmp(node->op, "Add") || api->value_flags(graph, node->inputs[1]) & TN_VALUE_CONST)
-      continue;
+    const bool has_constant = api->value_flags(graph, node->inputs[1]) & TN_VALUE_CONST;
+    if (strcmp(node->op, "Add") || (has_constant && !is_bad("compile-constants"))) continue;
     claims[id]->reason = NULL;
     claims[id]->group = is_bad("group") ? -7 : 0;
     claims[id]->cost_native_ns = is_bad("cost") ? -1 : 1;
@@ -111,9 +122,15 @@ static tn_status compile(const tn_accelerator_call *call, const tn_graph *const 
   static const tn_entry *list[MAX_PARTS];
   static const tn_tensor *ports[MAX_PARTS][2 * MAX_PORTS];
   static const tn_target other = {TN_HEAD(tn_target), "bad-npu-9", "npu", "1.0"};
+  static const int64_t more[] = {7}, fewer[] = {1}, negative[] = {-1};
+  static tn_tensor longer, shorter, unknown;
   static tn_tensor f64 = {.head = TN_HEAD(tn_tensor), .dtype = TN_F64};
   const tn_graph_api *api = call->host->graph;
   misbehave();
+  longer = tn_tensor_make(TN_F32, 1, more, NULL);
+  shorter = tn_tensor_make(TN_F32, 1, fewer, NULL);
+  unknown = tn_tensor_make(TN_F32, 1, negative, NULL);
+  if (is_bad("compile-constants")) change_constants(call, parts[0]);
   if (is_bad("fail")) return call->host->fail(call->ctx, TN_ERR_UNSUPPORTED, "no such thing");
   if (is_bad("status")) return 12345;
   if (is_bad("together") && n_parts > 1)
@@ -132,7 +149,11 @@ static tn_status compile(const tn_accelerator_call *call, const tn_graph *const 
       ports[k][n++] = api->value_type(g, api->input(g, i));
     entries[k].outputs = &ports[k][n];
     for (int32_t i = 0; i < api->n_outputs(g); i++)
-      ports[k][n++] = is_bad("dtype") ? &f64 : api->value_type(g, api->output(g, i));
+      ports[k][n++] = is_bad("dtype")     ? &f64
+                      : is_bad("longer")  ? &longer
+                      : is_bad("shorter") ? &shorter
+                      : is_bad("unsized") ? &unknown
+                                          : api->value_type(g, api->output(g, i));
     if (is_bad("ports")) entries[k].n_inputs--, entries[k].inputs++;
   }
   module = (tn_module){.head = TN_HEAD(tn_module),
@@ -204,6 +225,30 @@ static void unload(const tn_accelerator_call *call, void *program) {
   if (is_bad("unload-crash")) raise(SIGSEGV);
 }
 
+static float *late;
+static int64_t n_late;
+
+/* Zeros where the output was, some time after run(). */
+static void *write_late(void *unused) {
+  usleep(1000);
+  memset(late, 0, (size_t)n_late * sizeof *late);
+  return unused;
+}
+
+/* What a run may do with what it saw in an earlier one, or does after its end. */
+static void keep(const float **a, float **y, int64_t n) {
+  static const float *first_a;
+  static float *first_y;
+  pthread_t thread;
+  if (!first_a) first_a = *a;
+  if (!first_y) first_y = *y;
+  if (is_bad("keeps-input")) *a = first_a;
+  if (is_bad("keeps-output")) *y = first_y;
+  late = *y;
+  n_late = n;
+  if (is_bad("late") && !pthread_create(&thread, NULL, write_late, NULL)) pthread_detach(thread);
+}
+
 /* Sums; the second argument may be repeated. */
 static tn_status run(const tn_accelerator_call *call, void *program, uint32_t entry,
                      const tn_tensor *const *inputs, tn_tensor *const *outputs) {
@@ -219,7 +264,8 @@ static tn_status run(const tn_accelerator_call *call, void *program, uint32_t en
   if (is_bad("input")) ((float *)(uintptr_t)a)[0] = 9;
   if (is_bad("leak")) call->host->alloc(call->ctx, 100);
   if (is_bad("run")) return call->host->fail(call->ctx, TN_ERR_IO, "the device is gone");
-  for (int64_t k = 0; k < tn_elements(outputs[0]); k++)
+  keep(&a, &y, tn_elements(outputs[0]));
+  for (int64_t k = 0; k < tn_elements(outputs[0]) / (is_bad("half") ? 2 : 1); k++)
     y[k] = a[k] + b[k % tn_elements(inputs[1])] + (is_bad("wrong") ? 1 : 0);
   if (is_bad("tensor")) outputs[0]->rank = TN_MAX_RANK;
   return TN_OK;
@@ -251,8 +297,8 @@ static tn_status port(const tn_accelerator_call *call, void *program, uint32_t e
                       uint32_t index, tn_port_memory *out) {
   (void)call, (void)program, (void)entry, (void)index;
   const char *bad = getenv("BAD");
-  if (is_bad("short") || is_bad("behind") || is_bad("input") || is_bad("tensor") ||
-      (bad && !strncmp(bad, "halves", 6)))
+  if (is_bad("short") || is_bad("half") || is_bad("late") || is_bad("behind") || is_bad("input") ||
+      is_bad("tensor") || (bad && (!strncmp(bad, "halves", 6) || !strncmp(bad, "keeps", 5))))
     return TN_OK; /* no copy */
   out->alignment = is_bad("port") ? 48 : 4096;
   out->bytes = 100;

@@ -48,6 +48,10 @@ fails ports \
   "the module of compiler 'bad': entry 0 'part' has 1 inputs and 1 outputs, its part has 2 and 1"
 fails dtype \
   "the module of compiler 'bad': entry 0 'part': output 0 is f64\[\], its part has f32\[6\]"
+for what in longer:7 shorter:1; do
+  fails ${what%:*} "entry 0 'part': output 0 is f32\[${what#*:}\], its part has f32\[6\]"
+done
+fails unsized "$a: port 2 of an entry has no type of known size"
 stamps="accelerator 'bad-npu': a module was made for kit '1.0' and stamp 'old', here are '1.0' and"
 fails stamp "$stamps 'new': it has to be compiled again"
 fails stamp-no "$stamps 'new': it does not run here"

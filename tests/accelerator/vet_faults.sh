@@ -23,6 +23,8 @@ BAD=reason-freed says 1 "declines Add with a reason that is no text, or does not
 BAD=reason-lines says 1 "declines Add with a reason that is no text, or does not stay" \
   plugin vet "$bad"
 BAD=cost says 1 "partition\(\) claims Add .* costs of -1 ns" plugin vet "$bad"
+BAD=constants says 1 "${b}partition\(\) changes constants of the graph" plugin vet "$bad"
+BAD=compile-constants says 1 "${b}compile\(\) changes constants of its parts" plugin vet "$bad"
 b="^bad: compiler 'bad', two inputs for 'bad-npu': "
 BAD=group says 1 "${b}partition\(\) claims Add with group -7" plugin vet "$bad"
 BAD=crash says 1 "${b}crashed with SIGSEGV in compile\(\)" plugin vet "$bad"
@@ -45,6 +47,16 @@ BAD=open-status says 1 "${b}open\(\): .*it answered 7" plugin vet "$bad"
 BAD=tensor says 1 "${b}run\(\) changes the tensor of output 0" plugin vet "$bad"
 BAD=leak says 1 "${b}run\(\) takes memory of the host each time" plugin vet "$bad"
 BAD=short says 1 "${b}run\(\) does not write element 0 of output 0" plugin vet "$bad"
+BAD=half says 1 "${b}run\(\) does not write element 8 of output 0" plugin vet "$bad"
+BAD=late says 1 "${b}crashed with SIGSEGV .*behind run\(\), at .* output, which is read-only" \
+  plugin vet "$bad"
+BAD=keeps-input says 1 "${b}crashed .* in wait\(\), at byte 0 of input, which is not there" \
+  plugin vet "$bad"
+BAD=keeps-output says 1 "${b}crashed .* in wait\(\), at byte 0 of output, which is not there" \
+  plugin vet "$bad"
+BAD=longer says 1 "${b}.*output 0 is f32\[7\], its part has f32\[4,4\]" plugin vet "$bad"
+BAD=shorter says 1 "${b}.*output 0 is f32\[1\], its part has f32\[4,4\]" plugin vet "$bad"
+BAD=unsized says 1 "${b}compile\(\): port 2 of an entry has no type of known size" plugin vet "$bad"
 BAD=behind says 1 "${b}.* in run\(\), at 0 bytes behind the end of output" plugin vet "$bad"
 BAD=input says 1 "${b}.* in run\(\), at byte 0 of input, which is read-only" plugin vet "$bad"
 # run() in halves
