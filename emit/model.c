@@ -122,6 +122,34 @@ static void add_arena(emit_model *m, tn_text *out) {
   tn_text_add(out, "} arena;\n");
 }
 
+/* What the loops rely on besides C99: a compiler that does otherwise is told so. */
+static void add_needs(const emit_model *m, tn_text *out) {
+  const char *code = tn_text_get(&m->code);
+  tn_text_add(out,
+              "\n/* What the loops rely on besides C99. */\n"
+              "#if INT_MAX < 2147483647 || (-1 >> 1) != -1\n"
+              "#error \"int needs 32 bits, and a shift to the right has to keep the sign\"\n"
+              "#endif\n");
+  if (strstr(code, "float")) {
+    tn_text_add(out,
+                "#if defined(__FAST_MATH__) || FLT_EVAL_METHOD == 1 || FLT_EVAL_METHOD == 2\n"
+                "#ifndef ");
+    add_upper(out, m->name);
+    tn_text_add(out,
+                "_TOLERANCE\n"
+                "#error \"f32 is not computed in f32: without -ffast-math, with SSE on x86, with "
+                "-std=gnu11 -ffp-contract=off on s390x, or define ");
+    add_upper(out, m->name);
+    tn_text_add(out, "_TOLERANCE\"\n#endif\n#endif\n");
+  }
+  if (strstr(code, "TN_ARM_DSP"))
+    tn_text_add(out,
+                "\n/* Cortex-M4 and larger: two products of 16 bits in one instruction. */\n"
+                "#if defined(__ARM_FEATURE_DSP) && defined(__ARM_FEATURE_SIMD32) && "
+                "!defined(__ARM_BIG_ENDIAN)\n"
+                "#define TN_ARM_DSP\n#include <arm_acle.h>\n#endif\n");
+}
+
 static void write_source(emit_model *m, tn_text *out) {
   add_head(m, out, "the loops of its kernels, their tables, and the calls in order");
   tn_text_add(
@@ -133,9 +161,12 @@ static void write_source(emit_model *m, tn_text *out) {
     tn_text_add(out,
                 "/* A product and a sum are rounded each: the same bits on every target. */\n"
                 "#define TN_FMA(a, b, c) ((a) * (b) + (c))\n");
-  tn_text_add(out, "#include <math.h>\n#include <stddef.h>\n#include <string.h>\n\n");
+  tn_text_add(out,
+              "#include <float.h>\n#include <limits.h>\n#include <math.h>\n"
+              "#include <stddef.h>\n#include <string.h>\n\n");
   if (m->uses_vmath) tn_text_add(out, "#include \"vmath.h\"\n");
   if (m->n_weights) tn_text_add(out, "#include \"weights.h\"\n");
+  add_needs(m, out);
   tn_text_add(out, "%s", tn_text_get(&m->code));
   if (m->tables.n)
     tn_text_add(out, "\n/* ---- the steps' sizes ---- */\n\n%s", tn_text_get(&m->tables));

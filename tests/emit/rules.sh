@@ -40,6 +40,22 @@ if command -v cmake >/dev/null; then
     (cd "$work/cmake" && ctest >>"$work/log" 2>&1) || fail "CMake: $(tail -n 5 "$work/log")"
 fi
 
+# compilers whose floats would have other bits, or other integers, are refused
+says 0 '' emit-c "$data/quantised.onnx" -o "$work/needs" --name needs
+compiles() { cc -std=c11 -fsyntax-only "$@" "$work/needs/model.c" 2>"$work/log"; }
+compiles || fail "needs: $(cat "$work/log")"
+flags=(-ffast-math)
+[ "$(uname -m)" != x86_64 ] || flags+=(-mfpmath=387)
+for flag in "${flags[@]}"; do
+  compiles "$flag" && fail "$flag is taken"
+  grep -q 'f32 is not computed in f32' "$work/log" || fail "$flag: $(cat "$work/log")"
+  compiles "$flag" -DNEEDS_TOLERANCE=1e-5 || fail "$flag with a tolerance: $(cat "$work/log")"
+done
+sed 's/#include <limits.h>/&\n#undef INT_MAX\n#define INT_MAX 32767/' "$work/needs/model.c" \
+  >"$work/needs/short.c"
+cc -std=c11 -fsyntax-only "$work/needs/short.c" 2>"$work/log" && fail "int of 16 bits is taken"
+grep -q 'int needs 32 bits' "$work/log" || fail "int of 16 bits: $(cat "$work/log")"
+
 # all that cannot be written is said at once, and nothing is
 says 1 "node 't' \(StringNormalizer\).*" emit-c "$data/refused.onnx" -o "$work/none"
 also "node 'n' \(NonZero\), kernel 'non_zero_c': its outputs' shapes depend on data"

@@ -42,13 +42,15 @@ static float attention_top(const float *s, int32_t n, float top) {
   return top;
 }
 
-/* s = e^(s - top), the sum of which is answered. */
+/* s = e^(s - top), the sum of which is answered. What is below e^-87, about the smallest normal
+ * number, counts as 0. */
 static float attention_exp(float *s, int32_t n, float top) {
+  const float least = -87.0f;
   float lane[4] = {0.0f, 0.0f, 0.0f, 0.0f};
   for (int32_t k = 0; k < n; k++) {
     const float x = s[k] - top;
-    const tn_exp_parts e = tn_exp_split(x < -87.0f ? -87.0f : x);
-    s[k] = x < -87.0f ? 0.0f : (e.p * e.s + e.s) * e.t;
+    const tn_exp_parts e = tn_exp_split(x < least ? least : x);
+    s[k] = x < least ? 0.0f : (e.p * e.s + e.s) * e.t;
     lane[k % 4] += s[k];
   }
   return ((lane[0] + lane[1]) + lane[2]) + lane[3];
@@ -71,7 +73,10 @@ static void attention_scores(const struct attention *a, const float *q,
   }
 }
 
-/* y = softmax(scores) * values, tile by tile of 128 keys: what was summed is brought to the largest
+/* Keys whose scores are computed together. */
+enum { ATTENTION_TILE = 128 };
+
+/* y = softmax(scores) * values, tile by tile of keys: what was summed is brought to the largest
  * score so far. mask_add says what a mask does to the scores of a tile. */
 static void attention_query(const struct attention *a, const float *q,
                             const struct attention_rows *keys, const struct attention_rows *values,
@@ -81,8 +86,10 @@ static void attention_query(const struct attention *a, const float *q,
                             float *s) {
   float top = -INFINITY, total = 0.0f;
   memset(y, 0, sizeof *y * (size_t)a->v_size);
-  for (int32_t first = begin / 128 * 128; first < end; first += 128) {
-    const int32_t left = a->past + a->n_new - first, n = left < 128 ? left : 128;
+  for (int32_t first = begin / ATTENTION_TILE * ATTENTION_TILE; first < end;
+       first += ATTENTION_TILE) {
+    const int32_t left = a->past + a->n_new - first,
+                  n = left < ATTENTION_TILE ? left : ATTENTION_TILE;
     attention_scores(a, q, keys, first, n, begin, end, in_lanes, s);
     if (mask != NULL) {
       const int32_t from = begin > first ? begin - first : 0;
@@ -113,7 +120,7 @@ static void attention_query(const struct attention *a, const float *q,
   }
 }
 
-/* All queries of a batch and head; room: a query, 128 scores. */
+/* All queries of a batch and head; room: a query, the scores of a tile. */
 static void attention_head(const struct attention *a, int32_t batch, int32_t head, const float *q,
                            const struct attention_rows *keys, const struct attention_rows *values,
                            const void *mask,

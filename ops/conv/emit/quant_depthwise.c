@@ -4,14 +4,17 @@ typedef void quant_plane(const struct quant_conv *c, const void *x, int32_t plan
 typedef void quant_row_sums(const struct quant_conv *c, const int16_t *x, const int16_t *taps,
                             int32_t n, int32_t *sum);
 
+/* Sums of a filter that become outputs together. */
+enum { QUANT_SUMS = 32 };
+
 /* The outputs of one filter of a channel, which lies at x with its pads. */
 static void quant_channel(const struct quant_conv *c, const struct rescale *r, quant_row_sums *row,
                           const int16_t *x, const int16_t *taps, uint8_t *y) {
   const struct window *w = &c->w;
   const int32_t next = (w->left + w->in_w + w->right) * w->stride_h, size = w->out_h * w->out_w;
-  int32_t sum[32], n = 0, v = 0;
+  int32_t sum[QUANT_SUMS], n = 0, v = 0;
   for (int32_t done = 0; done < size;) {
-    const int32_t room = 32 - n, more = w->out_w - v < room ? w->out_w - v : room;
+    const int32_t room = QUANT_SUMS - n, more = w->out_w - v < room ? w->out_w - v : room;
     row(c, x + v * w->stride_w, taps, more, sum + n);
     n += more;
     v += more;
@@ -19,7 +22,7 @@ static void quant_channel(const struct quant_conv *c, const struct rescale *r, q
       v = 0;
       x += next;
     }
-    if (n == 32 || done + n == size) {
+    if (n == QUANT_SUMS || done + n == size) {
       quant_outputs(c, r, 1, sum, n, y + done, 0);
       done += n;
       n = 0;

@@ -1,6 +1,6 @@
 /* Weights stand in blocks of two filters: of each four weights the 0th, 2nd, 1st and 3rd of the
  * one, then of the other. A filter has a multiple of eight, the last ones 0. */
-#if defined(__ARM_FEATURE_DSP) && defined(__ARM_FEATURE_SIMD32)
+#if defined(TN_ARM_DSP)
 /* 16 bits each of bytes 1 and 3, as __sxtb16() makes them of bytes 0 and 2. */
 static int16x2_t quant_odd(uint32_t four) {
 #if defined(__GNUC__)

@@ -1,6 +1,4 @@
-#if defined(__ARM_FEATURE_DSP) && defined(__ARM_FEATURE_SIMD32)
-#include <arm_acle.h>
-
+#if defined(TN_ARM_DSP)
 /* Cortex-M4 and larger: smlad adds two products of 16 bits; such a pair is one load. */
 static int32_t quant_pair(const int16_t *x) {
   int32_t pair;
