@@ -120,6 +120,21 @@ class Timeline {
 
 // ---- memory ----
 
+// Bytes of the blocks that are alive in each step; blocks may lie in one place (an operator that writes over its input).
+function aliveBytes(blocks, n) {
+  const born = Array.from({ length: n }, () => []), alive = [], bytes = new Float64Array(n);
+  for (const b of blocks) if (b[2] < n) born[b[2]].push(b);
+  for (let k = 0; k < n; k++) {
+    let kept = 0;
+    for (const b of alive) if (b[3] >= k) alive[kept++] = b;
+    alive.length = kept;
+    if (born[k].length) alive.push(...born[k]), alive.sort((a, b) => a[0] - b[0]);
+    let end = 0;
+    for (const [offset, size] of alive) (bytes[k] += Math.max(0, offset + size - Math.max(end, offset))), (end = Math.max(end, offset + size));
+  }
+  return bytes;
+}
+
 class MemoryMap {
   constructor(canvas, report, pick) {
     Object.assign(this, { canvas, report });
@@ -134,10 +149,7 @@ class MemoryMap {
     this.blocks = this.report.arena.blocks.filter((b) => b[5] === device);
     this.top = this.blocks.reduce((m, b) => Math.max(m, b[0] + b[1]), 1);
     this.n = Math.max(1, this.report.arena.steps.length);
-    const change = new Float64Array(this.n + 1);
-    for (const [, bytes, first, last] of this.blocks) (change[first] += bytes), (change[last + 1] -= bytes);
-    let live = 0;
-    this.live = Array.from({ length: this.n }, (_, k) => (live += change[k]));
+    this.live = aliveBytes(this.blocks, this.n);
     this.draw();
   }
 
@@ -161,7 +173,11 @@ class MemoryMap {
         c.fillRect(first * sx, h - (offset + bytes) * sy, width > 3 ? width - 0.7 : width, height > 3 ? height - 0.7 : Math.max(height, 0.4));
       });
       c.beginPath();
-      this.live.forEach((bytes, k) => (c.lineTo(k * sx, h - bytes * sy), c.lineTo((k + 1) * sx, h - bytes * sy)));
+      const columns = Math.min(this.n, Math.ceil(w)), at = (column) => Math.floor((column * this.n) / columns);
+      for (let k = 0; k < columns; k++) {
+        const y = h - largest(this.live.subarray(at(k), at(k + 1)), 0) * sy;
+        c.lineTo((k * w) / columns, y), c.lineTo(((k + 1) * w) / columns, y);
+      }
       c.strokeStyle = palette.ink;
       c.lineWidth = 1.5;
       c.stroke();

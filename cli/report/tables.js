@@ -114,5 +114,5 @@ function comparison(a, b) {
   });
   for (const [op, [x, y]] of [...ops].sort((p, q) => Math.max(...q[1]) - Math.max(...p[1])).slice(0, 20))
     table.append(row(op, x, y, (v) => (v ? timeText(v) : "")));
-  return make("div", { class: "scroll" }, table);
+  return make("div", { class: "scroll compare" }, table);
 }

@@ -29,4 +29,5 @@ shows one 1280
 shows one 390
 shows one 390 --force-dark-mode --blink-settings=preferredColorScheme=0
 shows two 1280
+shows two 390
 exit "$failed"
