@@ -8,7 +8,7 @@ by REST and gRPC, as their servers do. Ray needs Predictor alone:
 
 import numpy as np
 
-from .. import Runtime, load
+from .. import Error, Runtime, load
 
 # The protocol's names of element types. Narrow floats have no arrays in JSON: they travel as FP32.
 DATATYPES = {
@@ -66,6 +66,24 @@ def describe(values):
     for v in values:
         shape = [d if isinstance(d, int) else -1 for d in v.shape or ()]
         yield v.name, DATATYPES.get(v.dtype, "BYTES"), shape
+
+
+REFUSALS = (Error, KeyError, OverflowError, TypeError, ValueError)  # of what a request brings
+
+
+def take(tensors, array):
+    """{name: array} of a request's inputs; array makes one of a tensor."""
+    given = {}
+    for tensor in tensors:
+        if tensor.name in given:
+            raise ValueError(f"input '{tensor.name}' is given twice")
+        if any(size < 0 for size in tensor.shape):
+            raise ValueError(f"input '{tensor.name}': its shape is {list(tensor.shape)}")
+        try:
+            given[tensor.name] = array(tensor)
+        except REFUSALS as e:
+            raise ValueError(f"input '{tensor.name}': {e.args[0] if e.args else e}") from e
+    return given
 
 
 def choose(outputs, wanted):

@@ -14,8 +14,7 @@ import numpy as np
 from kserve.errors import InvalidInput
 from kserve.utils.numpy_codec import from_np_dtype
 
-from .. import Error
-from . import choose, describe, open_model
+from . import REFUSALS, choose, describe, open_model, take
 
 
 def _array(tensor):
@@ -64,10 +63,10 @@ class TenonModel(kserve.Model):
 
     def _answer(self, request):
         try:
-            outputs = self._model.run({t.name: _array(t) for t in request.inputs})
+            outputs = self._model.run(take(request.inputs, _array))
             wanted = [output.name for output in request.request_outputs or ()]
             return [_tensor(*output, request.use_binary_outputs) for output in choose(outputs, wanted)]
-        except (Error, KeyError, TypeError, ValueError) as e:
+        except REFUSALS as e:
             raise InvalidInput(str(e.args[0] if e.args else e)) from e
 
     async def predict(self, payload, headers=None, response_headers=None):

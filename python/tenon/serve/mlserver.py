@@ -14,8 +14,7 @@ from mlserver.codecs import NumpyCodec
 from mlserver.errors import InferenceError
 from mlserver.utils import get_model_uri
 
-from .. import Error
-from . import choose, describe, open_model
+from . import REFUSALS, choose, describe, open_model, take
 
 
 def _array(tensor):
@@ -54,10 +53,10 @@ class TenonModel(MLModel):
 
     def _answer(self, request):
         try:
-            outputs = self._model.run({t.name: _array(t) for t in request.inputs})
+            outputs = self._model.run(take(request.inputs, _array))
             wanted = [output.name for output in request.outputs or ()]
             return [_tensor(name, value) for name, value in choose(outputs, wanted)]
-        except (Error, KeyError, TypeError, ValueError) as e:
+        except REFUSALS as e:
             raise InferenceError(str(e.args[0] if e.args else e)) from e
 
     async def predict(self, payload: types.InferenceRequest) -> types.InferenceResponse:

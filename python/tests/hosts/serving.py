@@ -166,8 +166,39 @@ def check_answers(it, w):
     for wrong, outputs, why in [(x[:, :7], (), "input 'x'"), (x, ["z"], "no output 'z'")]:
         status, answer = it.infer(wrong, outputs)
         assert status == 400 and why in answer["error"], answer
+    check_refusals(it)
     status, answer = it.call("/v2/models/product")
     assert answer["inputs"][0] == {**answer["inputs"][0], "datatype": "FP32", "shape": [-1, WIDTH]}
+
+
+def check_refusals(it):
+    """Requests that lie: each is the client's mistake, and the server answers the next one."""
+    good = {"name": "x", "shape": [1, WIDTH], "datatype": "FP32", "data": [1.0] * WIDTH}
+    lies = [
+        {"shape": [-1, WIDTH]},
+        {"shape": [-1, -1]},
+        {"shape": [2, WIDTH]},
+        {"shape": [2**62, 4]},
+        {"shape": [1] * 70, "data": [1.0]},
+        {"shape": []},
+        {"data": [[1.0] * WIDTH, [1.0]]},
+        {"data": [1.0] * (WIDTH - 1) + ["x"]},
+        {"data": {"a": 1}},
+        {"datatype": "INT8"},
+        {"datatype": "UINT8", "data": [-5] * WIDTH},
+        {"datatype": "INT64", "data": [2**80] * WIDTH},
+        {"datatype": "BYTES"},
+        {"datatype": "BF16"},
+        {"name": "z"},
+        {"name": None},
+    ]
+    requests = [[good, good], [], ["x"], None, *([{**good, **lie}] for lie in lies)]
+    for inputs in requests:
+        status, answer = it.call("/v2/models/product/infer", {"inputs": inputs})
+        assert status in (400, 422), (str(inputs)[:100], status, str(answer)[:300])
+    status, answer = it.call("/v2/models/product/infer", {"inputs": [good, good]})
+    assert "input 'x' is given twice" in answer["error"], answer
+    assert it.call("/v2/models/product/infer", {"inputs": [good]})[0] == 200
 
 
 def check_load(it, w, n=200):
