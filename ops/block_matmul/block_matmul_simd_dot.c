@@ -16,6 +16,8 @@
  * Where the attribute accuracy_level allows it, and there are enough rows for arithmetic to take
  * the time, a number has one digit, d = round(127 a / the largest).
  *
+ * Without dot products of bytes, many rows are multiplied in f32: many_rows_simd.h.
+ *
  * A row with infinities, NaN or numbers below 2^-103 has no such form: its unit is NaN, and what
  * comes out as NaN or infinity is computed anew, slowly, in f64.
  *
@@ -109,22 +111,18 @@ static tn_status layout_make(const tn_call *call, bool half_scales, layout *out)
 /* First row of chunk c: chunks of as many rows as others or one more. */
 static int64_t chunk_row(const layout *l, int64_t c) { return l->w.m * c / l->chunks; }
 
-static tn_status plan(const tn_call *call, tn_kernel_plan *out) {
-  layout l;
-  const tn_status s = layout_make(call, call->inputs[2]->dtype == TN_F16, &l);
-  if (s) return s;
-  const double bytes = (double)(STREAMS * l.stream_bytes),
-               products = (double)l.w.m * (double)l.w.n * (double)l.w.k;
+static tn_status digits_plan(const tn_call *call, const layout *l, tn_kernel_plan *out) {
+  const double bytes = (double)(STREAMS * l->stream_bytes),
+               products = (double)l->w.m * (double)l->w.n * (double)l->w.k;
   const double ns =
-      bytes / 15 + products / (LANES * (TN_QUADS_SUMS_32 ? 12.0 : 7.5)) * (double)l.digits;
+      bytes / 15 + products / (LANES * (TN_QUADS_SUMS_32 ? 12.0 : 7.5)) * (double)l->digits;
   int64_t ints;
-  if (tn_mul_i64(l.w.m, l.row_ints, &ints) || ints > TN_MAX_ELEMENTS) return TN_ERR_OVERFLOW;
-  out->state_bytes = STATE_HEAD + (uint64_t)(STREAMS * l.stream_bytes);
+  if (tn_mul_i64(l->w.m, l->row_ints, &ints) || ints > TN_MAX_ELEMENTS) return TN_ERR_OVERFLOW;
   out->scratch_bytes = (uint64_t)ints * sizeof(int32_t);
   out->n_stages = 2;
-  out->items[0] = l.chunks * l.parts;
-  out->grain[0] = tn_grain(10000, (double)(l.chunk * DEPTH));
-  out->items[1] = l.row_blocks * l.panels;
+  out->items[0] = l->chunks * l->parts;
+  out->grain[0] = tn_grain(10000, (double)(l->chunk * DEPTH));
+  out->items[1] = l->row_blocks * l->panels;
   /* items that follow one another: streams that go on */
   out->grain[1] = tn_max_i64(out->items[1] / (4 * tn_max_i64(1, call->n_workers)),
                              tn_grain(TN_THREAD_NS, ns / (double)tn_max_i64(1, out->items[1])));
@@ -510,16 +508,40 @@ static void run_item(const tn_call *call, const layout *l, int64_t item) {
     }
 }
 
-static tn_status run(const tn_call *call, uint32_t stage, int64_t begin, int64_t end) {
+#if !TN_QUADS_SUMS_32
+#include "many_rows_simd.h"
+#endif
+
+/* ---- the kernel ---- */
+
+static tn_status plan(const tn_call *call, tn_kernel_plan *out) {
   layout l;
-  const tn_status s = layout_make(call, *(const uint8_t *)call->state, &l);
-  for (int64_t item = begin; !s && item < end; item++) {
+  const tn_status s = layout_make(call, call->inputs[2]->dtype == TN_F16, &l);
+  if (s) return s;
+  out->state_bytes = STATE_HEAD + (uint64_t)(STREAMS * l.stream_bytes);
+#if !TN_QUADS_SUMS_32
+  if (are_many(&l)) return many_plan(call, &l, out);
+#endif
+  return digits_plan(call, &l, out);
+}
+
+static void run_stage(const tn_call *call, const layout *l, uint32_t stage, int64_t item,
+                      uint32_t worker) {
+#if !TN_QUADS_SUMS_32
+  void *room = (char *)call->worker_scratch + worker * call->worker_scratch_bytes;
+  if (are_many(l)) {
     if (stage == 0)
-      make_digits(&l, item, call->scratch);
+      pack_strip(call, l, item);
     else
-      run_item(call, &l, item);
+      many_item(call, l, item, room);
+    return;
   }
-  return s;
+#endif
+  (void)worker;
+  if (stage == 0)
+    make_digits(l, item, call->scratch);
+  else
+    run_item(call, l, item);
 }
 
 /* Of 8 bits, what there are sums for. */
@@ -538,6 +560,8 @@ tn_status TN_SIMD_NAME(block_matmul_plan)(const tn_call *call, tn_kernel_plan *o
 tn_status TN_SIMD_NAME(block_matmul_prepare)(const tn_call *call) { return prepare(call); }
 tn_status TN_SIMD_NAME(block_matmul)(const tn_call *call, uint32_t stage, int64_t begin,
                                      int64_t end, uint32_t worker) {
-  (void)worker;
-  return run(call, stage, begin, end);
+  layout l;
+  const tn_status s = layout_make(call, *(const uint8_t *)call->state, &l);
+  for (int64_t item = begin; !s && item < end; item++) run_stage(call, &l, stage, item, worker);
+  return s;
 }
