@@ -104,7 +104,8 @@ TN_API void tn_runtime_destroy(tn_runtime *runtime);
  * an entry in the list of plug-ins, with the reason. A file that everybody can write, or that lies
  * in a folder that everybody can write, is refused. Discovery refuses what anybody but this user or
  * root can write or replace, the folders above and symbolic links on the way included; so does this
- * function where there is a list of what is allowed. */
+ * function where there is a list of what is allowed. It takes the place of a plug-in of its name
+ * that discovery brought, unless somebody uses that one: TN_ERR_STATE then. */
 TN_API tn_status tn_runtime_load_plugin(tn_runtime *runtime, const char *path,
                                         const tn_option *const *options, uint32_t n_options,
                                         tn_diag *diag);

@@ -59,6 +59,7 @@ struct tn_plug {
   void *library;       /* from dlopen; NULL if linked in */
   struct stat *file;   /* what was loaded (load.c); NULL: nothing that may be hashed */
   bool started;        /* init was fine, shutdown is owed */
+  bool may_replace;    /* refused only since another one of its name is in use */
   tn_opdef **ops;      /* those that were left out follow the n_ops that are registered */
   tn_kernel_entry **kernels;
   tn_rewritedef **rewrites;

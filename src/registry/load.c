@@ -287,6 +287,48 @@ static tn_status load_named(tn_registry *r, const char *path, const tn_offer *of
   return TN_ERR_NOT_FOUND;
 }
 
+/* ---- in place of one that discovery found ---- */
+
+/* The name for which alone the file at `path` was just refused, though discovery brought who has
+ * it; NULL: it was not. */
+static const char *name_to_replace(const tn_registry *r, const char *path, tn_plug **out_former) {
+  const char *name = NULL;
+  char buf[PATH_MAX];
+  const char *real = realpath(path, buf);
+  for (int64_t k = 0; real && k < r->plugs.n; k++)
+    if (r->plugs.data[k]->may_replace && !strcmp(r->plugs.data[k]->info.path, real))
+      name = r->plugs.data[k]->info.name;
+  for (int64_t k = 0; name && k < r->plugs.n; k++) {
+    const tn_plugin_info *info = &r->plugs.data[k]->info;
+    const bool discovered = info->origin == TN_ORIGIN_PATH || info->origin == TN_ORIGIN_INSTALLED;
+    *out_former = r->plugs.data[k];
+    if (discovered && !info->refused && !strcmp(info->name, name)) return name;
+  }
+  return NULL;
+}
+
+/* Who names a file wants that one. The former comes back if the file is no good after all. diag has
+ * why it was refused at first. */
+static tn_status replace(tn_registry *r, const char *path, const tn_offer *offer, tn_status refused,
+                         tn_diag *diag) {
+  tn_plug *former = NULL;
+  const char *name = name_to_replace(r, path, &former);
+  char before[PATH_MAX];
+  if (!name) return refused;
+  tn_offer again = *offer;
+  again.origin = former->info.origin;
+  again.options = NULL, again.n_options = 0;
+  snprintf(before, sizeof before, "%s", former->info.path);
+  tn_status status = tn_plug_unload(r, name, diag);
+  if (status) return status;
+  tn_diag_clear(diag);
+  status = load_named(r, path, offer, diag);
+  tn_diag *said = status ? tn_diag_create() : NULL;
+  if (status) tn_plug_load(r, before, &again, said);
+  tn_diag_destroy(said);
+  return status;
+}
+
 tn_status tn_registry_load(tn_registry *r, const char *path, const tn_host *host,
                            const tn_option *const *options, uint32_t n_options, tn_diag *diag) {
   if (!path || !*path) return tn_fail(diag, TN_ERR_INVALID, "plug-in: no path is given");
@@ -295,7 +337,8 @@ tn_status tn_registry_load(tn_registry *r, const char *path, const tn_host *host
   tn_diag *own = tn_diag_create();
   if (!own) return TN_ERR_MEMORY;
   pthread_mutex_lock(&r->change);
-  const tn_status status = load_named(r, path, &offer, own);
+  tn_status status = load_named(r, path, &offer, own);
+  if (status) status = replace(r, path, &offer, status, own);
   pthread_mutex_unlock(&r->change);
   tn_diag_append(diag, own, NULL);
   tn_diag_destroy(own);

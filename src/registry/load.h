@@ -42,6 +42,9 @@ tn_status tn_plug_vet_in_child(tn_registry *r, tn_plug *plug, tn_diag *diag);
 /* Adds to info.notes: one line; what its kernels mean for those of others; the warnings in diag. */
 void(tn_plug_note)(tn_plug *plug, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void tn_plug_note_all(tn_plug *plug, const tn_tables *known, const tn_diag *diag);
+/* As tn_registry_unload(), without waiting for those who use it; under the registry's lock `change`
+ * (unload.c). */
+tn_status tn_plug_unload(tn_registry *r, const char *name, tn_diag *diag);
 /* Takes in the file at path, or lists it as refused; diag as for tn_plug_take. */
 tn_status tn_plug_load(tn_registry *r, const char *path, const tn_offer *offer, tn_diag *diag);
 

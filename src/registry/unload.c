@@ -80,6 +80,13 @@ static tn_status try_unload(tn_registry *r, const char *name, uint64_t until_ns,
   return *out_in_use ? TN_ERR_STATE : take_away(r, plug, until_ns, diag);
 }
 
+tn_status tn_plug_unload(tn_registry *r, const char *name, tn_diag *diag) {
+  const uint64_t until = tn_now_ns() + (uint64_t)LEAST_WAIT_MS * NS_PER_MS;
+  uint64_t seen;
+  bool in_use;
+  return try_unload(r, name, until, &seen, &in_use, diag);
+}
+
 tn_status tn_registry_unload(tn_registry *r, const char *name, uint32_t wait_ms, tn_diag *diag) {
   const uint64_t now = tn_now_ns(), until = now + (uint64_t)wait_ms * NS_PER_MS;
   const uint64_t least = now + (uint64_t)LEAST_WAIT_MS * NS_PER_MS;

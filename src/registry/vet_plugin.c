@@ -190,13 +190,15 @@ static bool identify(tn_vet *v) {
   return copy_text(v, p->build_id, &plug->info.build_id) && ok;
 }
 
-static void vet_name_is_free(tn_vet *v) {
+static bool vet_name_is_free(tn_vet *v) {
   for (int32_t k = 0; k < v->known->n_plugs; k++) {
     const tn_plugin_info *info = &v->known->plugs[k]->info;
-    if (!info->refused && !strcmp(info->name, v->plug->info.name))
-      tn_vet_fail(v, TN_ERR_INVALID, "name", "is that of a plug-in in use (%s%s%s)", info->found_by,
-                  *info->path ? ": " : "", info->path);
+    if (info->refused || strcmp(info->name, v->plug->info.name) != 0) continue;
+    v->plug->may_replace = !v->n_breaches;
+    return tn_vet_fail(v, TN_ERR_INVALID, "name", "is that of a plug-in in use (%s%s%s)",
+                       info->found_by, *info->path ? ": " : "", info->path);
   }
+  return true;
 }
 
 static const char *flavour_text(tn_vet *v, uint64_t flavour) {
@@ -323,7 +325,7 @@ bool tn_vet_plugin(tn_vet *v, const tn_plugin *raw) {
   const bool known = identify(v);
   /* The tables of another ABI cannot be read; whatever else is wrong, they can. */
   if (!tn_vet_age(v, raw, sizeof *p) || !vet_descriptor(v, raw)) return false;
-  if (known) vet_name_is_free(v);
+  if (known && !vet_name_is_free(v)) return false; /* all its parts would be there twice */
   vet_parts(v);
   return !v->n_breaches;
 }

@@ -67,8 +67,8 @@ typedef struct state {
 
 static tn_status init(const tn_host *host, void *ctx, const tn_option *const *options,
                       uint32_t n_options, void **out_self) {
+  if (n_options) return host->fail(ctx, TN_ERR_INVALID, "there is no option '%s'", options[0]->key);
   state *self = host->alloc(ctx, sizeof *self);
-  (void)options, (void)n_options;
   if (!self) return TN_ERR_MEMORY;
   if (self->host || (uintptr_t)self % 64) return host->fail(ctx, TN_ERR_INTERNAL, "odd memory");
   if (host->get_extension(ctx, "unheard-of.v1")) return TN_ERR_INTERNAL;

@@ -258,6 +258,36 @@ static void test_never_the_working_folder(void **state) {
   assert_warns(f, "'.' is left out: it is not an absolute path");
 }
 
+/* Who names a file wants that one, not the one of its name that lies in a folder. */
+static void test_named_takes_the_place_of_discovered(void **state) {
+  fixture *f = *state;
+  tn_status status;
+  char found[512], folder[512];
+  const tn_option wrong = {TN_HEAD(tn_option), "speed", "9"};
+  const tn_option *const options[] = {&wrong};
+  snprintf(folder, sizeof folder, "%s", kit_path("found"));
+  assert_int_equal(mkdir(folder, 0755), 0);
+  snprintf(found, sizeof found, "%s", kit_module("good.so", "found/good.so"));
+  discover(f, folder);
+  assert_string_equal(kit_info(f->rt, 0).path, found);
+  const char *path = kit_module("good.so", "good.so");
+  assert_int_equal(tn_runtime_load_plugin(f->rt, path, options, 1, f->diag), TN_ERR_INVALID);
+  kit_says(f->diag, "there is no option 'speed'");
+  assert_int_equal(tn_runtime_n_ops(f->rt), 1); /* the former is back */
+  tn_model *model = kit_model(f->rt, "com.acme", "Twice", f->diag, &status);
+  assert_non_null(model);
+  assert_int_equal(load(f, path), TN_ERR_STATE);
+  kit_says(f->diag, "plug-in 'acme-twice' is in use by a model made by hand");
+  tn_model_destroy(model);
+  assert_int_equal(load(f, path), TN_OK);
+  assert_int_equal(tn_diag_count(f->diag), 0);
+  assert_int_equal(tn_runtime_n_ops(f->rt), 1);
+  assert_int_equal(tn_runtime_n_plugins(f->rt), 1);
+  assert_string_equal(kit_info(f->rt, 0).path, path);
+  assert_string_equal(kit_info(f->rt, 0).found_by, "explicit");
+  assert_int_equal(load(f, path), TN_ERR_INVALID); /* two that are named: only one may have it */
+}
+
 static void test_written_by_others(void **state) {
   fixture *f = *state;
   const char *path = kit_module("good.so", "good.so");
@@ -303,6 +333,7 @@ int main(void) {
       TEST(test_discovery_without_what_it_needs),
       TEST(test_several_folders),
       TEST(test_never_the_working_folder),
+      TEST(test_named_takes_the_place_of_discovered),
       TEST(test_written_by_others),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
