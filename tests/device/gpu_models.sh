@@ -107,6 +107,10 @@ too_long "$rounds" Resize --opset 18 -i X=random:f32[1,1,1200,1200] -i sizes=con
   -a mode=linear -a antialias=1
 too_long "$rounds" ScatterND --opset 18 -i data=random:f32[4,4,4,4] -i indices=random:i64[16000,4] \
   -i updates=random:f32[16000] -a reduction=add
+# Masks are integers of 64 bits, which OpenGL ES has not.
+cast=(op run Cast -i input=const:i64[3]=4294967296,0,-1 -a to=9)
+"$tenon" "${cast[@]}" --device "$device" | grep -q "^output: bool.*true, false, true" ||
+  fail "Cast of integers of 64 bits: $("$tenon" "${cast[@]}" --device "$device" 2>&1)"
 # Extremes of more elements than 64 parts look at.
 long=(op run DynamicQuantizeLinear -i x=random:f32[9000000])
 said=$("$tenon" "${long[@]}" --device "$device") && [ "$said" = "$("$tenon" "${long[@]}")" ] ||
