@@ -2,7 +2,7 @@
 
 import os
 
-from ._runtime import _texts
+from ._runtime import _list, path_of
 
 
 def library():
@@ -21,5 +21,6 @@ def delegate(threads=1, plugins=(), fallback="allow"):
     """
     from ai_edge_litert.interpreter import load_delegate
 
-    options = {"threads": threads, "plugins": ":".join(_texts(plugins))}
+    paths = [os.fsdecode(path_of(p, "plugins")) for p in _list(plugins, "plugins")]
+    options = {"threads": threads, "plugins": ":".join(paths)}
     return load_delegate(library(), {**options, "fallback": fallback})

@@ -190,7 +190,9 @@ class _Answer:
         self.part = self.others and _part(graph_module, [self.leaves[k] for k in self.others])
         own = [leaf for k, leaf in enumerate(self.leaves) if self._is_tensor(k)]
         calls = [n for n in nodes if n.op not in ("placeholder", "output")]
-        own += [n for n in calls if _writes(n) or n.is_impure()]
+        writes = [n for n in calls if _writes(n)]
+        self.is_empty = not own and not writes  # nothing is left for a model
+        own += writes + [n for n in calls if n.is_impure()]
         needed = _needed(own, lambda n: n.all_input_nodes)
         placeholders = [n for n in nodes if n.op == "placeholder"]
         self.used = {k for k, n in enumerate(placeholders) if n in needed and n.users}
@@ -576,7 +578,7 @@ class _Compiled:
         return self._entry(args, exact=True).run(args)
 
     def __call__(self, *args):
-        if self.given_up is None:
+        if self.given_up is None and not self.answer.is_empty:
             try:
                 return self._run(args)
             except _Unfit as unfit:

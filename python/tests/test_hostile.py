@@ -1,6 +1,7 @@
 """What scripts get wrong is an exception that names the argument; nothing is answered that is not so."""
 
 import ctypes
+import importlib
 import subprocess
 import sys
 
@@ -174,6 +175,11 @@ def test_messages_name_the_argument(says):
     with pytest.raises(TypeError) as error:
         MISTAKES[says]()
     assert says in str(error.value)
+
+
+def test_modules_that_need_no_other_package():
+    for name in ("ggml", "litert", "onnxruntime", "serve"):
+        importlib.import_module(f"tenon.{name}")
 
 
 def test_schemas_that_answer_nothing():

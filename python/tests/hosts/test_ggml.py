@@ -159,7 +159,7 @@ def test_what_is_refused(ggml, ours):
     assert not error and y.all()
     for pattern, op, attributes, more in [
         ("of a type that Tenon does not take", b"Abs", b"", {"kind": Q4_0}),
-        ("output 0 is", b"Abs", b"", {"out": np.empty((4, 16), np.float32)}),
+        ("output 'Y' is f32[4,32]", b"Abs", b"", {"out": np.empty((4, 16), np.float32)}),
         ("f32", b"Abs", b"", {"out": np.empty((4, 32), np.int32)}),
         ("input 1 is one too many", b"Abs", b"", {"times": 2}),
         ("attributes are 'name=value; ...', not 'axis'", b"Softmax", b"axis", {}),

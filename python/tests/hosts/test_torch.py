@@ -197,6 +197,14 @@ def test_views_of_inputs_and_numbers():
         assert [run(torch.ones(n, 2))[1] for n in (2, 3, 7)] == [3, 4, 8]
 
 
+def test_nothing_to_compute(loads):
+    run = compiled(lambda x: (x.view(-1), x.shape[0], None))
+    with torch.no_grad():
+        x = torch.rand(4, 3)
+        flat, n, none = run(x)
+    assert (flat.data_ptr(), n, none, loads) == (x.data_ptr(), 4, None, [])
+
+
 def test_as_strided_reads_memory():
     def windows(x):
         return torch.as_strided(x + 1, (3, 4), (4, 1))

@@ -51,7 +51,7 @@ def test_errors(tvm):
         ("input 1 is one too many", ("Softmax", "", 2, x, x, y)),
         ("input 0 is not in C order", ("Softmax", "", 1, x.T, y)),
         ("input 0 is no tensor", ("Softmax", "", 1, 3, y)),
-        ("output 0", ("Softmax", "", 1, x, torch.empty(2))),
+        ("output 'output' is f32.3,8., which", ("Softmax", "", 1, x, torch.empty(2))),
         ("run\\(operator", ("Softmax", "", 5, x, y)),
         ("run\\(operator", ("Softmax",)),
     ]:
