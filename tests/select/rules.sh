@@ -28,6 +28,16 @@ says 0 '' select "$data/mlp.onnx" --list "$work/a/parts.txt" --target none -o "$
 grep -v '^#' "$work/a/parts.txt" | while read -r line; do
   grep -qxF "$line" "$work/both/parts.txt" || echo "$line"
 done | grep . && fail "a line of the list is gone"
+
+# a file may hold operators of another format, whose reader it needs, too
+says 0 '3 formats' select "$data/tflite/select_tf_text/model.tflite" "$data/mnn/net/model.mnn" \
+  --target none -o "$work/formats"
+[ "$(grep '^format' "$work/formats/parts.txt")" = "format mnn
+format tensorflow
+format tflite" ] || fail "its formats are $(grep '^format' "$work/formats/parts.txt")"
+says 0 'runs here' check --isa none --kernels "$work/formats/parts.txt" \
+  "$data/tflite/select_tf_text/model.tflite"
+
 says 0 '' select --add Softmax=f32 --target none -o "$work/hand"
 grep -q '^op Softmax 13$' "$work/hand/parts.txt" || fail "--add adds no operator"
 grep -q '^kernel softmax_f32_c ' "$work/hand/parts.txt" || fail "--add adds no kernel"
