@@ -4,7 +4,7 @@
 
 /* ---- Gauss and Jordan, with pivots, step by step ---- */
 
-enum { MOST_ROWS = 32 };
+enum { MOST_ROWS = 64 };
 
 typedef struct elimination {
   const tn_lowering *l;
@@ -66,7 +66,7 @@ static tn_status check_matrix(const tn_lowering *l, const tn_tensor *t) {
   if (t->dtype != TN_F32 && t->dtype != TN_F64)
     return at_fail(l, TN_ERR_INVALID, "the matrix must be f32 or f64");
   if (t->shape[t->rank - 1] > MOST_ROWS || tn_elements(t) == 0)
-    return tn_low_unsupported(l, "matrices of no rows, or more than 32");
+    return tn_low_unsupported(l, "matrices of no rows, or more than 64");
   return TN_OK;
 }
 

@@ -108,6 +108,8 @@ def together(c):
     c.add("linalg_inv_ex", torch.stack([a, a.T + 1]).to(f64))
     c.add("linalg_solve", a, fill((3, 2), f32))
     c.add("linalg_solve", a, v)
+    large = torch.eye(33).flip(0) * 2 + torch.eye(33).roll(1, 0)
+    c.add("linalg_solve", large, torch.arange(33.0))
     for name in ("linalg_det", "det", "linalg_slogdet", "slogdet"):
         c.add(name, a)
     c.add("logdet", a @ a.T + torch.eye(3))
