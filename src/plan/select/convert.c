@@ -127,7 +127,32 @@ static const char *refuse_there(const tn_selection *s, const tn_kerneldef *def, 
   return tn_device_refuses(s->p->devices[device - 1], def);
 }
 
+/* The kernel's reason against it; NULL: c->plan is its plan. reasons NULL: none that takes words. */
+static const char *try_kernel(tn_selection *s, const tn_kerneldef *def, const tn_opdef *op,
+                              probe *b, tn_conversion *c, tn_arena *reasons) {
+  const bool is_transfer = c->from.device != c->to.device; /* which drivers do, not kernels */
+  const char *reason = is_transfer ? NULL : refuse_there(s, def, c->from.device);
+  b->frame.needed_input = UINT32_MAX;
+  b->call.self = b->frame.call.self = def->owner ? def->owner->self : NULL;
+  if (!reason) reason = tn_kernel_match(def, op, &b->call, 1, reasons);
+  if (!reason && tn_kernel_ask_plan(def, &b->call, NULL, &c->plan)) reason = "plan() fails";
+  return reason;
+}
+
 /* The best kernel for one step; c->def stays NULL and c->reason says why if there is none. */
+static void find_kernel(tn_selection *s, const tn_opdef *op, probe *b, tn_conversion *c) {
+  const tn_kerneldef *const *kernels = NULL;
+  const int32_t n = tn_registry_kernels(s->p->registry, op, &kernels);
+  b->frame = (tn_call_frame){.call = b->call, .planner = s->p, .node = -1};
+  b->call.ctx = &b->frame;
+  c->reason = "the operator has no kernel";
+  for (int32_t k = 0; k < n && !c->def; k++) /* best rank first */
+    if (!try_kernel(s, kernels[k], op, b, c, NULL)) c->def = kernels[k];
+  if (!c->def && n) c->reason = try_kernel(s, kernels[n - 1], op, b, c, &s->g->arena);
+  if (c->def) c->reason = NULL;
+}
+
+/* It, and its cost. */
 static tn_status choose_kernel(tn_selection *s, int32_t value, tn_conversion *c) {
   const tn_opdef *op = conversion_op(s, c->from, c->to);
   c->cost_ns = 1e15; /* so dear that any way around it is taken */
@@ -136,20 +161,7 @@ static tn_status choose_kernel(tn_selection *s, int32_t value, tn_conversion *c)
   probe b;
   tn_status status = make_probe(s, op, value, c->from, c->to, &b);
   if (status) return status;
-  const tn_kerneldef *const *kernels = NULL;
-  int32_t n = tn_registry_kernels(s->p->registry, op, &kernels);
-  c->reason = "the operator has no kernel";
-  for (int32_t k = 0; k < n && !c->def; k++) { /* best rank first */
-    b.frame =
-        (tn_call_frame){.call = b.call, .planner = s->p, .node = -1, .needed_input = UINT32_MAX};
-    b.call.ctx = &b.frame;
-    b.call.self = kernels[k]->owner ? kernels[k]->owner->self : NULL;
-    const bool is_transfer = c->from.device != c->to.device; /* which drivers do, not kernels */
-    const char *reason = is_transfer ? NULL : refuse_there(s, kernels[k], c->from.device);
-    if (!reason) reason = tn_kernel_match(kernels[k], op, &b.call, 1, &s->g->arena);
-    if (!reason && !tn_kernel_ask_plan(kernels[k], &b.call, NULL, &c->plan)) c->def = kernels[k];
-    c->reason = c->def ? NULL : reason ? reason : "plan() fails";
-  }
+  find_kernel(s, op, &b, c);
   if (!c->def) return TN_OK;
   c->cost_ns = c->plan.cost_ns > 0 ? c->plan.cost_ns : derived_cost(&b);
   if (c->from.device != c->to.device) {

@@ -19,7 +19,7 @@ static const char *or_plain_words(const char *reason) {
 static __attribute__((format(printf, 2, 3)))
 const char *(reason_text)(tn_arena *reasons, const char *format, ...) {
   char text[512];
-  if (!*format) return "does not fit"; /* TENON_MESSAGES is OFF */
+  if (!*format || !reasons) return "does not fit"; /* TENON_MESSAGES is OFF, or nobody reads it */
   va_list args;
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
@@ -176,7 +176,7 @@ static const char *match_dtype(const tn_accept *row, const char *name, uint32_t 
                                const char *way, tn_arena *reasons) {
   if (!tn_accepts_dtype(row, dtype))
     return reason_text(reasons, "%s %s is %s, takes %s", way, name, tn_dtype_name(dtype),
-                       tn_dtypes_text(row->dtypes, reasons));
+                       reasons ? tn_dtypes_text(row->dtypes, reasons) : "");
   if (row->dtypes & TN_MASK(dtype) || tn_abi_has_dtype(row->head.minor, dtype)) return NULL;
   return reason_text(reasons, "is made for ABI %u.%u, which has no %s", row->head.major,
                      row->head.minor, tn_dtype_name(dtype));
