@@ -99,7 +99,7 @@ const tn_allocator *tn_default_allocator(void) {
 }
 
 /* Memory as the allocator answers it; a request for nothing becomes one byte, to have a pointer. */
-static void *alloc_raw(const tn_allocator *a, uint64_t bytes) {
+void *tn_alloc_raw(const tn_allocator *a, uint64_t bytes) {
   if (bytes > (uint64_t)INT64_MAX || bytes > SIZE_MAX) return NULL;
   return a->alloc(a->self, bytes ? bytes : 1);
 }
@@ -109,7 +109,7 @@ static bool is_zeroed(const tn_allocator *a, uint64_t bytes) {
 }
 
 void *tn_alloc(const tn_allocator *a, uint64_t bytes) {
-  void *memory = alloc_raw(a, bytes);
+  void *memory = tn_alloc_raw(a, bytes);
   if (memory && bytes && !is_zeroed(a, bytes)) memset(memory, 0, (size_t)bytes);
   return memory;
 }
@@ -146,7 +146,7 @@ void tn_arena_init(tn_arena *arena, const tn_allocator *a) {
 }
 
 static struct tn_arena_block *block_new(const tn_allocator *a, uint64_t size) {
-  struct tn_arena_block *block = alloc_raw(a, size);
+  struct tn_arena_block *block = tn_alloc_raw(a, size);
   if (block)
     *block =
         (struct tn_arena_block){.size = size, .used = sizeof *block, .is_zero = is_zeroed(a, size)};

@@ -14,6 +14,8 @@ const tn_allocator *tn_default_allocator(void);
 /* Zeroed, 64-byte aligned. NULL if there is none or bytes > INT64_MAX. bytes 0 answers a valid
  * pointer. */
 void *tn_alloc(const tn_allocator *a, uint64_t bytes);
+/* The same, not zeroed, for who writes all of it. */
+void *tn_alloc_raw(const tn_allocator *a, uint64_t bytes);
 /* bytes as given to tn_alloc; memory may be NULL. */
 void tn_free(const tn_allocator *a, void *memory, uint64_t bytes);
 

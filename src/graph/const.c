@@ -19,15 +19,21 @@ static tn_const *const_new(const tn_allocator *a) {
   return c;
 }
 
-tn_const *tn_const_new(const tn_allocator *a, uint64_t bytes) {
-  tn_const *c = const_new(a);
-  if (!c) return NULL;
-  c->data = tn_alloc(a, bytes);
+/* Takes the memory over; NULL: there was none. */
+static tn_const *const_of(const tn_allocator *a, void *data, uint64_t bytes) {
+  tn_const *c = data ? const_new(a) : NULL;
+  if (!c) {
+    tn_free(a, data, bytes);
+    return NULL;
+  }
+  c->data = data;
   c->bytes = bytes;
   c->owned = true;
-  if (c->data) return c;
-  tn_const_release(c);
-  return NULL;
+  return c;
+}
+
+tn_const *tn_const_new(const tn_allocator *a, uint64_t bytes) {
+  return const_of(a, tn_alloc(a, bytes), bytes);
 }
 
 tn_const *tn_const_borrow(const tn_allocator *a, const void *data, uint64_t bytes) {
@@ -173,7 +179,7 @@ tn_status tn_const_copy(const tn_allocator *a, const tn_tensor *t, tn_const **ou
   *out = NULL;
   int64_t bytes = tn_storage_bytes(t);
   if (bytes < 0) return TN_ERR_OVERFLOW;
-  tn_const *c = tn_const_new(a, (uint64_t)bytes);
+  tn_const *c = const_of(a, tn_alloc_raw(a, (uint64_t)bytes), (uint64_t)bytes);
   if (!c) return TN_ERR_MEMORY;
   tn_status s = TN_OK;
   if (t->dtype == TN_STRING)

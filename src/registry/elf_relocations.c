@@ -53,6 +53,7 @@ typedef struct places { /* that relocations write to */
   const elf_dynamic *d;
   functions begin, end; /* called when the library is loaded, and unloaded */
   uint64_t n_functions; /* of these that a relocation makes */
+  uint64_t symbol;      /* that was checked last: those of no name come in long runs */
   uint32_t flags;       /* of their segments */
 } places;
 
@@ -100,7 +101,9 @@ static tn_status check_one(places *p, ElfW(Rel) r, uint64_t addend) {
   if (type == RELATIVE && addend != UINT64_MAX && is_function && !is_code(d, addend))
     return elf_damaged(d->f, no_code);
   p->n_functions += is_function && type != NOTHING;
-  return elf_check_symbol(d, SYMBOL_OF(r.r_info));
+  if (SYMBOL_OF(r.r_info) == p->symbol) return TN_OK;
+  p->symbol = SYMBOL_OF(r.r_info);
+  return elf_check_symbol(d, p->symbol);
 }
 
 static tn_status check_table(places *p, table t) {
@@ -152,6 +155,7 @@ tn_status elf_check_relocations(const elf_dynamic *d) {
   places p = {.d = d,
               .begin = {elf_value(d, DT_INIT_ARRAY, 0), elf_value(d, DT_INIT_ARRAYSZ, 0)},
               .end = {elf_value(d, DT_FINI_ARRAY, 0), elf_value(d, DT_FINI_ARRAYSZ, 0)},
+              .symbol = UINT64_MAX,
               .flags = flags_of_places(d)};
   tn_status s = check_functions(d);
   if (!s) s = check_array(&p, p.begin);

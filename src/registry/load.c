@@ -138,8 +138,9 @@ static tn_status read_upto(const library *l, int64_t at, int64_t end, tn_diag *d
 static tn_status read_library(const tn_allocator *a, library *l, tn_diag *diag) {
   enum { BEGINNING = 4096 };
   const int64_t size = l->seen.st_size, first = size < BEGINNING ? size : BEGINNING;
-  l->bytes = tn_alloc(a, (uint64_t)size + 1);
+  l->bytes = tn_alloc_raw(a, (uint64_t)size + 1);
   if (!l->bytes) return tn_fail(diag, TN_ERR_MEMORY, "%s: out of memory", l->path);
+  l->bytes[size] = 0;
   tn_status status = read_upto(l, 0, first, diag);
   if (!status) status = tn_elf_check_header(l->path, l->bytes, (uint64_t)size, diag);
   return status ? status : read_upto(l, first, size, diag);

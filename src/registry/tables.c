@@ -10,8 +10,8 @@
 
 static int compare_i32(int32_t a, int32_t b) { return (a > b) - (a < b); }
 
-/* strcmp(), whose call the first bytes save more often than not; of the library's own parts, linkers
- * keep one text of each. */
+/* strcmp(), whose call addresses and first bytes save more often than not: linkers keep one text of
+ * those that are the same. */
 static int compare_text(const char *a, const char *b) {
   if (a == b) return 0;
   return *a == *b && *a ? strcmp(a, b) : (unsigned char)*a - (unsigned char)*b;

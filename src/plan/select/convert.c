@@ -127,7 +127,7 @@ static const char *refuse_there(const tn_selection *s, const tn_kerneldef *def, 
   return tn_device_refuses(s->p->devices[device - 1], def);
 }
 
-/* The kernel's reason against it; NULL: c->plan is its plan. reasons NULL: none that takes words. */
+/* The kernel's reason against it; NULL: c->plan is its plan. reasons NULL: without words. */
 static const char *try_kernel(tn_selection *s, const tn_kerneldef *def, const tn_opdef *op,
                               probe *b, tn_conversion *c, tn_arena *reasons) {
   const bool is_transfer = c->from.device != c->to.device; /* which drivers do, not kernels */
