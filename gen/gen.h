@@ -157,6 +157,7 @@ typedef struct gen_format {
   const char *domain; /* operators of these domains in PyTorch's form are rows, too; or NULL */
   gen_format_op *ops;
   int n_ops;
+  bool file_kinds; /* its code asks what kind a file is: with the service of that name */
 } gen_format;
 
 /* A table of tn_plugin.drivers or device_kernels that C has. */

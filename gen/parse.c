@@ -143,8 +143,8 @@ static void parse_format_ops(gen *g, const gen_node *entry, gen_format *f) {
 }
 
 static void parse_format(gen *g, const gen_node *entry, const char *family) {
-  static const char *const keys[] = {"format",    "descriptor",   "doc",
-                                     "operators", "operators_of", NULL};
+  static const char *const keys[] = {"format",       "descriptor", "doc", "operators",
+                                     "operators_of", "file_kinds", NULL};
   if (!gen_check_keys(g, entry, "a format", keys)) return;
   gen_format f = {.at = entry, .family = family};
   f.name = gen_str_at(g, entry, "format", true);
@@ -152,6 +152,7 @@ static void parse_format(gen *g, const gen_node *entry, const char *family) {
   if (!gen_get(entry, "descriptor")) gen_problem_add(g, entry, "the key 'descriptor' is missing");
   parse_format_ops(g, entry, &f);
   f.domain = gen_str_at(g, entry, "operators_of", false);
+  f.file_kinds = gen_bool_at(g, entry, "file_kinds");
   if (f.name && f.descriptor) gen_push(g, &g->formats, f);
 }
 

@@ -64,6 +64,13 @@ static bool converts(const gen *g) {
   return any;
 }
 
+/* Readers may need what else only programs ask for. */
+static bool is_needed(const gen *g, const char *service) {
+  bool any = false;
+  for (int64_t k = 0; k < g->formats.n; k++) any = any || g->formats.data[k].file_kinds;
+  return any && !strcmp(service, "file_kinds");
+}
+
 /* What else there is but parts. Lists of plan files, whose programs have none of it, do not ask. */
 static void select_services(gen *g, tn_part_list *list) {
   bool only_runs = g->kernels.n > 0;
@@ -71,7 +78,8 @@ static void select_services(gen *g, tn_part_list *list) {
     only_runs = only_runs && !g->kernels.data[k].plan &&
                 !tn_part_list_has(list, "kernel", g->kernels.data[k].name, 0);
   for (const char *const *name = tn_part_services; *name; name++)
-    if (!tn_part_list_has(list, "service", *name, 0) && !only_runs) leave_out(g, *name);
+    if (!tn_part_list_has(list, "service", *name, 0) && !only_runs && !is_needed(g, *name))
+      leave_out(g, *name);
   for (int k = 0; k < TN_FEATURE_COUNT; k++)
     if (!tn_part_list_has_feature(list, k) && !only_runs) leave_out(g, tn_feature_names[k]);
   /* Nothing can come but what is built in, and of that no tables of devices. */

@@ -29,7 +29,8 @@ static uint64_t digest(const tn_session *session, int32_t n) {
   uint64_t sum = 14695981039346656037u;
   for (int32_t k = 0; k < n; k++) {
     const tn_tensor *t = tn_session_output(session, k);
-    const int64_t bytes = t && t->dtype != TN_STRING ? tn_tensor_bytes(t) : 0;
+    const int is_plain = t && t->kind == TN_KIND_TENSOR && t->dtype != TN_STRING;
+    const int64_t bytes = is_plain ? tn_tensor_bytes(t) : 0;
     for (int64_t i = 0; i < bytes; i++)
       sum = (sum ^ ((const unsigned char *)t->data)[i]) * 1099511628211u;
   }
