@@ -1,6 +1,8 @@
 /* Attention on GPUs. `attention_rows`, for devices of many units, takes up to four queries of one
  * head a group, and keys in blocks of 256 with sums that are scaled as the largest score grows
- * (Milakov, Gimelshein 2018); `attention` one query, whose scores lie in scratch. */
+ * (Milakov, Gimelshein 2018); where there is one query and fewer heads than units, a group takes a
+ * part of the keys, and `attention_parts` adds them up; `attention` one query, whose scores lie in
+ * scratch. */
 #ifdef TN_GPU
 float newer(float x, float top) { return x > top || IS_NAN(x) ? x : top; }
 
@@ -72,17 +74,20 @@ KERNEL(attention, (IN(Q), IN(K), IN(V), IN(MASK), OUT(S), OUT(Y)),
     ST1(Y, batch * sy0 + head * sy1 + row * sy2 + c, y);
   }
 }
-/* lanes: fours of a row of V. */
+/* lanes: fours of a row of V. PARTED: of ROWS 1, group k has the keys from k * share on; its sums,
+ * not divided, go to a row of Y of their own, with the largest score and the sum of the weights
+ * behind. */
 KERNEL(attention_rows, (IN(Q), IN(K), IN(V), IN(MASK), OUT(Y)),
-       (CONST(ROWS), CONST(HAS_MASK), CONST(IS_BOOL), CONST(CAUSAL), INT(sharing), INT(n_q),
-        INT(past), INT(total), INT(size), INT(lanes), INT(columns), INT(left), INT(right),
-        INTS(sq, 3), INTS(sk, 3), INTS(sv, 3), INTS(sy, 3), INTS(sm, 3), FLOAT(scale),
-        FLOAT(softcap)),
+       (CONST(ROWS), CONST(PARTED), CONST(HAS_MASK), CONST(IS_BOOL), CONST(CAUSAL), INT(sharing),
+        INT(n_q), INT(past), INT(total), INT(size), INT(lanes), INT(heads), INT(parts), INT(share),
+        INT(columns), INT(left), INT(right), INTS(sq, 3), INTS(sk, 3), INTS(sv, 3), INTS(sy, 3),
+        INTS(sm, 3), FLOAT(scale), FLOAT(softcap)),
        256, 1, 1) {
   LOCAL(float, qs, 1024);
   LOCAL(float, ps, 1024);
   LOCAL(float, part, 1024);
-  int t = LOCAL_ID(0), first = GROUP(0) * (ROWS), head = GROUP(1), batch = GROUP(2);
+  int t = LOCAL_ID(0), head = GROUP(1), batch = GROUP(2);
+  int first = PARTED != 0 ? 0 : GROUP(0) * (ROWS), own = 0;
   int q = batch * sq0 + head * sq1, k = batch * sk0 + head / sharing * sk1;
   int v = batch * sv0 + head / sharing * sv1, mask = batch * sm0 + head * sm1;
   int lane = t % lanes, slot = t / lanes, slots = 256 / lanes, low = total, high = 0;
@@ -103,6 +108,11 @@ KERNEL(attention_rows, (IN(Q), IN(K), IN(V), IN(MASK), OUT(Y)),
     tops[r] = -INFINITY;
     sums[r] = 0.0f;
     y[r] = F32X4(0.0f);
+  }
+  if (PARTED != 0) {
+    if (low < GROUP(0) * share) low = GROUP(0) * share;
+    if (high > GROUP(0) * share + share) high = GROUP(0) * share + share;
+    own = ((batch * heads + head) * parts + GROUP(0)) * (lanes * 4 + 2);
   }
   for (int i = t; i < ROWS * size; i += 256) {
     int row = first + i / size < n_q ? first + i / size : n_q - 1;
@@ -183,13 +193,38 @@ KERNEL(attention_rows, (IN(Q), IN(K), IN(V), IN(MASK), OUT(Y)),
     for (int c = t; c < lanes * 4; c += 256) {
       float sum = 0.0f;
       for (int i = 0; i < slots; i++) sum += part[i * lanes * 4 + c];
-      sum = sums[r] == 0.0f ? 0.0f : sum / sums[r];
-      if (first + r < n_q) {
+      if (PARTED != 0) {
+        ST1(Y, own + c, sum);
+        if (c == 0) {
+          ST1(Y, own + lanes * 4, tops[r]);
+          ST1(Y, own + lanes * 4 + 1, sums[r]);
+        }
+      } else if (first + r < n_q) {
+        sum = sums[r] == 0.0f ? 0.0f : sum / sums[r];
         int to = batch * sy0 + head * sy1 + (first + r) * sy2 + c;
         ST1(Y, to, sum);
       }
     }
     BARRIER();
+  }
+}
+
+/* What PARTED has made, into one row of a head. */
+KERNEL(attention_parts, (IN(S), OUT(Y)), (INT(heads), INT(parts), INT(size), INTS(sy, 2)), 64, 1,
+       1) {
+  int head = GROUP(0), batch = GROUP(1), row = size + 2;
+  int from = (batch * heads + head) * parts * row;
+  float top = -INFINITY;
+  for (int i = 0; i < parts; i++) top = newer(LD1(S, from + i * row + size), top);
+  for (int c = LOCAL_ID(0); c < size; c += 64) {
+    float sum = 0.0f, y = 0.0f;
+    for (int i = 0; i < parts; i++) {
+      float p = top == -INFINITY ? 0.0f : exp(LD1(S, from + i * row + size) - top);
+      sum += p * LD1(S, from + i * row + size + 1);
+      y += p * LD1(S, from + i * row + c);
+    }
+    y = sum == 0.0f ? 0.0f : y / sum;
+    ST1(Y, batch * sy0 + head * sy1 + c, y);
   }
 }
 #else
@@ -228,9 +263,25 @@ static bool is_for_rows(const tn_call *call, const attention *a) {
          (a->past || (is_in_fours(a->k) && is_in_fours(a->v)));
 }
 
+/* Keys of a part of one query's, whole blocks; all of them: there are no parts. */
+static int64_t share_of(const tn_call *call, const attention *a) {
+  enum { MOST = 32, BLOCK = 256 };
+  if (a->n_q != 1) return a->total;
+  const int64_t most = tn_min_i64(MOST, a->total / (2 * BLOCK));
+  const int32_t parts = tn_gpu_shares(call, a->batch * a->heads, most);
+  return parts == 1 ? a->total : tn_ceil_div(tn_ceil_div(a->total, parts), BLOCK) * BLOCK;
+}
+
+static int64_t parts_of(const tn_call *call, const attention *a) {
+  return a->total ? tn_ceil_div(a->total, share_of(call, a)) : 1;
+}
+
 tn_status attention_gpu_plan(const tn_call *call, tn_kernel_plan *out) {
   attention a;
   const tn_status status = attention_make(call, &a);
+  if (!status && is_for_rows(call, &a) && parts_of(call, &a) > 1)
+    out->scratch_bytes =
+        (uint64_t)(a.batch * a.heads * parts_of(call, &a) * (a.v_size + 2)) * sizeof(float);
   if (status || is_for_rows(call, &a)) return status;
   out->scratch_bytes = (uint64_t)(a.batch * a.heads * a.n_q * a.total + 1) * sizeof(float);
   return TN_OK;
@@ -305,18 +356,37 @@ attention_gpu attention_gpu_begin(tn_gpu *g, const tn_call *call, const attentio
   return d;
 }
 
+static tn_status record_parts(const tn_call *call, tn_recorder *r, const attention *a,
+                              int64_t parts) {
+  const int64_t words[] = {a->heads, parts, a->v_size, a->y.batch, a->y.head};
+  tn_gpu g;
+  tn_gpu_begin(&g, call, GPU_attention_parts);
+  tn_gpu_buffer(&g, TN_BIND_SCRATCH, 0, TN_F32, 0, 0);
+  tn_gpu_out(&g, 0);
+  for (size_t k = 0; k < sizeof words / sizeof *words; k++) tn_gpu_int(&g, words[k]);
+  return tn_gpu_run(&g, r, (uint32_t)a->heads, (uint32_t)a->batch, 1);
+}
+
 static tn_status record_rows(const tn_call *call, tn_recorder *r, const attention *a) {
   enum { ROWS = 4 };
-  const int64_t rows = a->n_q == 1 ? 1 : ROWS;
+  const int64_t rows = a->n_q == 1 ? 1 : ROWS, parts = parts_of(call, a);
   const int64_t sizes[] = {
-      attention_gpu_sharing(a), a->n_q, a->past, a->total, a->size, a->v_size / 4};
+      attention_gpu_sharing(a), a->n_q, a->past, a->total, a->size, a->v_size / 4, a->heads, parts,
+      share_of(call, a)};
   tn_gpu g;
   const attention_gpu d = attention_gpu_begin(&g, call, a, GPU_attention_rows);
-  tn_gpu_out(&g, 0);
+  if (parts > 1)
+    tn_gpu_buffer(&g, TN_BIND_SCRATCH, 0, TN_F32, 0, 0);
+  else
+    tn_gpu_out(&g, 0);
   tn_gpu_const(&g, rows);
+  tn_gpu_const(&g, parts > 1);
   attention_gpu_mask_consts(&g, call, a);
   attention_gpu_params(&g, &d, sizes, sizeof sizes / sizeof *sizes);
-  return tn_gpu_run(&g, r, tn_gpu_groups(a->n_q, rows), (uint32_t)a->heads, (uint32_t)a->batch);
+  const tn_status status =
+      tn_gpu_run(&g, r, parts > 1 ? (uint32_t)parts : tn_gpu_groups(a->n_q, rows),
+                 (uint32_t)a->heads, (uint32_t)a->batch);
+  return status || parts == 1 ? status : record_parts(call, r, a, parts);
 }
 
 tn_status attention_gpu_record(const tn_call *call, tn_recorder *recorder) {
