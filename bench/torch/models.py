@@ -177,16 +177,17 @@ def vision_model(m, name):
     return model, (x,)
 
 
+LAYERS = dict(
+    hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64
+)  # of transformers
+TEXT = dict(LAYERS, vocab_size=99)
+PICTURE = dict(LAYERS, image_size=32, patch_size=8)
+
+
 def language(_):
     import transformers as tf
 
-    small = dict(
-        vocab_size=99,
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        intermediate_size=64,
-    )
+    small, image = TEXT, PICTURE
     two_sides = dict(
         vocab_size=99,
         d_model=32,
@@ -196,14 +197,6 @@ def language(_):
         decoder_attention_heads=4,
         encoder_ffn_dim=64,
         decoder_ffn_dim=64,
-    )
-    image = dict(
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        intermediate_size=64,
-        image_size=32,
-        patch_size=8,
     )
     ids = torch.arange(16).reshape(2, 8) % 99
     pixels = torch.rand(1, 3, 32, 32)
@@ -388,23 +381,9 @@ def newer(_):
     """Of transformers as well: later architectures, and older ones of other kinds."""
     import transformers as tf
 
-    small = dict(
-        vocab_size=99,
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        intermediate_size=64,
-    )
+    small, image = TEXT, PICTURE
     grouped = dict(small, num_key_value_heads=2, pad_token_id=0)
     experts = dict(grouped, num_experts_per_tok=2, moe_intermediate_size=16)
-    image = dict(
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        intermediate_size=64,
-        image_size=32,
-        patch_size=8,
-    )
     speech = dict(
         small,
         conv_dim=[16, 16],
