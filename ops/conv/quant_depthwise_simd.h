@@ -23,14 +23,13 @@ enum { TN_DW_LANES = TN_DOT_LANES, TN_DW_VECTORS = TN_DOT_K };
 #endif
 
 enum {
-  QUANT_DW_CHANNELS = TN_DW_VECTORS * TN_DW_LANES, /* of a block, in vectors of sums */
-  QUANT_DW_HALF = TN_DOT_K == 4 && TN_DW_LANES > 4 ? QUANT_DW_CHANNELS / 2
-                                                   : 0, /* two rows of so many; 0: never */
-  QUANT_DW_TILE = 4,                                    /* output pixels of a tile */
-  QUANT_DW_MOST = 64,                                   /* rows of a window */
-  QUANT_DW_WIDE = 24,                                   /* of wide maps: output pixels of a row */
-  QUANT_DW_ROWS = 5,                                    /* and rows of a window, at most */
-  QUANT_DW_COLUMNS = (QUANT_DW_TILE - 1) * 2 + 5        /* that a tile sees, at most */
+  QUANT_DW_CHANNELS = TN_DW_VECTORS * TN_DW_LANES,             /* of a block, in vectors of sums */
+  QUANT_DW_HALF = TN_DW_LANES > 4 ? QUANT_DW_CHANNELS / 2 : 0, /* two rows of so many; 0: never */
+  QUANT_DW_TILE = 4,                                           /* output pixels of a tile */
+  QUANT_DW_MOST = 64,                                          /* rows of a window */
+  QUANT_DW_WIDE = 24,                            /* of wide maps: output pixels of a row */
+  QUANT_DW_ROWS = 5,                             /* and rows of a window, at most */
+  QUANT_DW_COLUMNS = (QUANT_DW_TILE - 1) * 2 + 5 /* that a tile sees, at most */
 };
 
 /* Where channel c of a block stands among the lanes of its vectors. */
@@ -75,11 +74,14 @@ static inline tn_dw_sums tn_dw_first(const int32_t *sums) { return tn_vq_load(su
     TN_DOT((acc)[j], (x)[j], tn_w);                                  \
   }
 
+/* Codes of 16 bits are copies, behind whose last there is room for a vector: what is read beyond
+ * the channels has weights of 0. */
 static inline tn_vq quant_dw_load(const quant_dw *d, const tn_dot_x *x) {
 #if TN_DOT_K == 4
-  if (d->pairs) return tn_dot_load_rows(x, x + d->other, d->n);
+  return d->pairs ? tn_dot_load_rows(x, x + d->other, d->n) : tn_vq_load_first(x, d->n);
+#else
+  return d->pairs ? tn_dot_load_pair(x, x + d->other) : tn_vq_load(x);
 #endif
-  return tn_vq_load_first(x, d->n);
 }
 static inline void quant_dw_store(const quant_dw *d, uint8_t *y, tn_vq v) {
   if (d->pairs)
@@ -128,7 +130,8 @@ static inline void quant_dw_finish(const quant_dw *d, tn_vq acc[TN_DW_VECTORS], 
   const tn_vq b = tn_vq_adds16(tn_vq_pack16(q[2], q[3]), zero);
   quant_dw_store(d, y, tn_vq_xor(tn_vq_max8(tn_vq_pack_u8(a, b), least), flip));
 #else
-  quant_dw_store(d, y, tn_vq_split(tn_vq_xor(tn_vq_max8(tn_vq_pack_u8(a, a), least), flip)));
+  const tn_vq codes = tn_vq_xor(tn_vq_max8(tn_vq_pack_u8(a, a), least), flip);
+  quant_dw_store(d, y, d->pairs ? codes : tn_vq_split(codes));
 #endif
 }
 
@@ -250,14 +253,10 @@ static int32_t quant_dw_most_parts(const quant_dw_layer *d) {
   return most;
 }
 
-/* Blocks, in the time of a whole one: where the last has few channels, two rows may share it; where
- * vectors are not loaded in part, it takes longer. */
+/* Blocks, in the time of a whole one: where the last has few channels, two rows may share it. */
 static double quant_dw_blocks(const quant_dw_layer *d) {
   const int64_t last = d->l.q.c.channels - (d->blocks - 1) * QUANT_DW_CHANNELS;
-  const double part = last <= QUANT_DW_HALF                       ? 0.5
-                      : last < QUANT_DW_CHANNELS && TN_DOT_K == 2 ? 3
-                                                                  : 1;
-  return (double)(d->blocks - 1) + part;
+  return (double)(d->blocks - 1) + (last <= QUANT_DW_HALF ? 0.5 : 1);
 }
 
 tn_status TN_SIMD_NAME(quant_depthwise_plan)(const tn_call *call, tn_kernel_plan *out) {

@@ -42,14 +42,11 @@ static __attribute__((noinline, unused)) void tn_dot_store_part(__m128i v, uint8
   _mm_storeu_si128((__m128i *)bytes, v);
   memcpy(row, bytes, (size_t)n);
 }
-static __attribute__((noinline, unused)) __m128i tn_dot_load_part(const uint8_t *row, int64_t n) {
-  uint8_t bytes[16] = {0};
-  memcpy(bytes, row, (size_t)n);
-  return _mm_loadu_si128((const __m128i *)bytes);
-}
 static inline void tn_dot_store_row(__m128i v, uint8_t *row, int64_t n) {
   if (n >= 16)
     _mm_storeu_si128((__m128i *)row, v);
+  else if (n == 8)
+    _mm_storel_epi64((__m128i *)row, v);
   else
     tn_dot_store_part(v, row, n);
 }
@@ -57,6 +54,11 @@ static inline void tn_dot_store_row(__m128i v, uint8_t *row, int64_t n) {
 static inline void tn_dot_store_rows(tn_vq v, uint8_t *row0, uint8_t *row1, int64_t n) {
   tn_dot_store_row(_mm256_castsi256_si128(v), row0, n);
   if (row1) tn_dot_store_row(_mm256_extracti128_si256(v, 1), row1, n);
+}
+static __attribute__((noinline, unused)) __m128i tn_dot_load_part(const uint8_t *row, int64_t n) {
+  uint8_t bytes[16] = {0};
+  memcpy(bytes, row, (size_t)n);
+  return _mm_loadu_si128((const __m128i *)bytes);
 }
 static inline __m128i tn_dot_load_row(const uint8_t *row, int64_t n) {
   return n >= 16 ? _mm_loadu_si128((const __m128i *)row) : tn_dot_load_part(row, n);
@@ -85,15 +87,23 @@ static inline tn_vq tn_dot_load_four(const uint8_t *z, int64_t step, int64_t row
   const __m256i order = _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7);
   return _mm256_permutevar8x32_epi32(tn_vq_load(bytes), order);
 }
+#if TN_DOT_K == 4
 /* The first n codes; 0 for the others. */
 static __attribute__((noinline, unused)) tn_vq tn_vq_load_part(const tn_dot_x *x, int64_t n) {
-  tn_dot_x room[sizeof(tn_vq) / sizeof *x] = {0};
-  memcpy(room, x, (size_t)n * sizeof *x);
+  tn_dot_x room[sizeof(tn_vq)] = {0};
+  memcpy(room, x, (size_t)n);
   return tn_vq_load(room);
 }
 static inline tn_vq tn_vq_load_first(const tn_dot_x *x, int64_t n) {
-  return n >= (int64_t)(sizeof(tn_vq) / sizeof *x) ? tn_vq_load(x) : tn_vq_load_part(x, n);
+  return n >= (int64_t)sizeof(tn_vq) ? tn_vq_load(x) : tn_vq_load_part(x, n);
 }
+#else
+/* Eight codes of each row. */
+static inline tn_vq tn_dot_load_pair(const tn_dot_x *row0, const tn_dot_x *row1) {
+  return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)row0)),
+                                 _mm_loadu_si128((const __m128i *)row1), 1);
+}
+#endif
 /* The first n bytes. */
 static inline void tn_vq_store_first(uint8_t *y, tn_vq v, int64_t n) {
   if (n >= (int64_t)sizeof v) {

@@ -113,13 +113,6 @@ static inline void tn_dot_order(tn_vf *a, tn_vf *b) {
   *a = first;
 }
 
-/* The first n codes; 0 for the others. */
-static inline tn_vq tn_vq_load_first(const tn_dot_x *x, int64_t n) {
-  enum { ALL = sizeof(tn_vq) / sizeof(tn_dot_x) };
-  tn_dot_x room[ALL] = {0};
-  memcpy(room, x, (size_t)(n < ALL ? n : ALL) * sizeof *x);
-  return tn_vq_load(room);
-}
 static inline void tn_vq_store_first(uint8_t *y, tn_vq v, int64_t n) { /* bytes */
   memcpy(y, &v, n < (int64_t)sizeof v ? (size_t)n : sizeof v);
 }
@@ -134,6 +127,13 @@ static inline tn_vq tn_dot_load_rows(const uint8_t *row0, const uint8_t *row1, i
   tn_vq v = {0};
   memcpy(&v, row0, bytes);
   memcpy((char *)&v + 16, row1, bytes);
+  return v;
+}
+/* Eight codes of each row. */
+static inline tn_vq tn_dot_load_pair(const tn_dot_x *row0, const tn_dot_x *row1) {
+  tn_vq v;
+  memcpy(&v, row0, 16);
+  memcpy((char *)&v + 16, row1, 16);
   return v;
 }
 

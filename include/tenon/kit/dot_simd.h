@@ -20,7 +20,8 @@
  *   tn_dot_x, tn_dot_w          codes and weights as they are multiplied: 8 or 16 bits
  *   TN_DOT_SIGNED               codes are signed
  *   tn_vq, tn_vq_load ...       a vector of i32, of twice as many i16 or four times as many bytes
- *   TN_VQ_ZIP, tn_vq_load_first, _store_first, tn_dot_load_rows, _store_rows, _order
+ *   TN_VQ_ZIP, tn_vq_store_first, tn_dot_load_rows, _store_rows, _order
+ *   tn_vq_load_first            where codes have 8 bits; where they have 16, tn_dot_load_pair
  *   tn_dot_4, TN_DOT            TN_DOT_K codes in all lanes; acc += sum over k of x[k] * w[k]
  *   TN_DOT_RUN                  only where a better loop than the one below is known
  *   TN_DOT_HALF_ROWS            only where there are half tiles (below): their rows, up to 12; then
