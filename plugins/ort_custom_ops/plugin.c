@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "ort.h"
+#include "tenon/kit/offers.h"
 
 /* A callback is not told which operator it is for, so each has its own. Numbers are octal. */
 #define THUNK(n)                                                                                  \
@@ -102,3 +103,5 @@ const tn_plugin *tn_plugin_query(uint32_t host_major, uint32_t host_minor) {
   pthread_mutex_unlock(&lock);
   return plugin;
 }
+
+TN_OFFERS("$TENON_ORT_CUSTOM_OPS");

@@ -100,7 +100,7 @@ static void warn_of_newer(const tn_model *m, const tn_graph *g, tn_diag *diag) {
   for (int64_t k = 0; k < g->opsets.n; k++) {
     const tn_opset *set = &g->opsets.data[k];
     if (*set->domain && strncmp(set->domain, "ai.onnx", 7)) continue;
-    const int32_t newest = tn_registry_newest(r, set->domain);
+    const int32_t newest = tn_registry_newest(r, set->domain, set->version);
     if (newest && set->version > newest)
       tn_diag_add(diag, TN_DIAG_WARNING,
                   "%s: operator set %d of %s is newer than what is known here, %d: operators that "

@@ -38,6 +38,7 @@ tn_status tn_plug_vet(tn_registry *r, tn_plug *plug, tn_plugin_query_fn query, t
 tn_status tn_registry_add(tn_registry *r, tn_plugin_query_fn query, uint32_t origin,
                           const tn_host *host, const tn_option *const *options, uint32_t n_options,
                           tn_diag *diag) {
-  const tn_offer offer = {origin, host, options, n_options, tn_plug_vet, tn_plug_note_all};
+  const tn_offer offer = {origin, host, options, n_options, tn_plug_vet, tn_plug_note_all, NULL};
+  tn_registry_whole(r);
   return tn_plug_add(r, query, &offer, diag);
 }

@@ -58,6 +58,7 @@ struct tn_plug {
   tn_plugin plugin;    /* the host's copy */
   void *library;       /* from dlopen; NULL if linked in */
   struct stat *file;   /* what was loaded (load.c); NULL: nothing that may be hashed */
+  const char *offers;  /* what its file says that it offers (offers.c); NULL: it says nothing */
   bool started;        /* init was fine, shutdown is owed */
   bool may_replace;    /* refused only since another one of its name is in use */
   tn_opdef **ops;      /* those that were left out follow the n_ops that are registered */
@@ -308,6 +309,10 @@ struct tn_registry {
   const char *vet;           /* the command that vets libraries; NULL: none does */
   uint32_t vet_limit_s;      /* how long it may take */
   TN_VEC(tn_folder_info) folders; /* that discovery looked into */
+  struct tn_finder *found;        /* what it found there (discover.c); NULL: nothing that waited */
+  _Atomic(struct tn_finder *)
+      waiting;             /* the same while it waits for a look-up; NULL: it does not */
+  _Atomic(tn_diag *) late; /* what was said of it since, for whoever asks first; NULL: nothing */
   void *ctx;
   pthread_mutex_t report_lock; /* guards the two below */
   tn_plug *starting;           /* whose init is running; NULL: none is */
@@ -324,6 +329,30 @@ struct tn_registry {
 
 static inline const tn_tables *tn_registry_tables(const tn_registry *r) {
   return atomic_load(&((tn_registry *)(uintptr_t)r)->tables);
+}
+
+/* ---- discover.c: plug-ins that were found and wait until a look-up may find something of theirs.
+ * They are loaded all at once and in the order in which they were found, so that nobody can tell
+ * that they waited. */
+
+/* True if one of them has a part of that kind: TN_OFFERS_FORMATS and so on. */
+bool tn_waiting_have(const tn_registry *r, const char *word);
+/* True if one of them brings that operator, or has kernels or rewrites for it; the domain is
+ * normal. */
+bool tn_waiting_have_op(const tn_registry *r, const char *domain, const char *name);
+/* Loads them. Any thread, but under no lock. */
+void tn_waiting_load(const tn_registry *r);
+void tn_waiting_free(tn_registry *r);
+
+static inline bool tn_registry_waits(const tn_registry *r) {
+  return atomic_load_explicit(&((tn_registry *)(uintptr_t)r)->waiting, memory_order_acquire) !=
+         NULL;
+}
+
+/* Tables with all parts of all plug-ins. */
+static inline const tn_tables *tn_registry_whole(const tn_registry *r) {
+  if (tn_registry_waits(r)) tn_waiting_load(r);
+  return tn_registry_tables(r);
 }
 
 /* Makes room for what tn_registry_publish keeps. */

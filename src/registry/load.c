@@ -18,6 +18,7 @@
  * file who could not do worse anyway: where trust is asked for, nobody but root and this user can
  * write any folder on the way. */
 #include "registry/load.h"
+#include "registry/offers.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -240,7 +241,17 @@ static tn_status find_query(tn_plug *plug, tn_diag *diag, tn_plugin_query_fn *ou
 
 /* ---- all of it ---- */
 
-static tn_status load(tn_registry *r, tn_plug *plug, tn_diag *diag, tn_plugin_query_fn *out_query) {
+/* promise: what the file said when it was found. */
+static tn_status check_promise(const tn_plug *plug, const char *promise, tn_diag *diag) {
+  if (!promise || (plug->offers && !strcmp(plug->offers, promise))) return TN_OK;
+  return tn_fail(diag, TN_ERR_STATE,
+                 "%s: is not loaded: since it was found it was replaced by a file that offers "
+                 "something else",
+                 plug->info.path);
+}
+
+static tn_status load(tn_registry *r, tn_plug *plug, const char *promise, tn_diag *diag,
+                      tn_plugin_query_fn *out_query) {
   library l = {.path = plug->info.path, .fd = -1};
   /* whoever vets it maps it, too */
   const bool is_examined = plug->info.origin == TN_ORIGIN_EXAMINED, vets = r->vet && !is_examined;
@@ -250,6 +261,8 @@ static tn_status load(tn_registry *r, tn_plug *plug, tn_diag *diag, tn_plugin_qu
   if (!status) status = read_library(r->a, &l, diag);
   if (!status) status = tn_elf_check(l.path, l.bytes, (uint64_t)l.seen.st_size, diag, &l.stays);
   if (!status) status = keep_identity(plug, &l);
+  if (!status) plug->offers = tn_offers_read(&plug->arena, l.fd);
+  if (!status) status = check_promise(plug, promise, diag);
   if (!status && (vets || is_examined || r->allow)) status = hash_library(plug, &l);
   if (!status) status = check_allowed(r, plug, diag);
   if (!status && vets) status = tn_plug_vet_in_child(r, plug, diag);
@@ -265,7 +278,7 @@ tn_status tn_plug_load(tn_registry *r, const char *path, const tn_offer *offer, 
   tn_plug *plug = tn_plug_new(r, path, offer->origin);
   if (!plug) return tn_fail(diag, TN_ERR_MEMORY, "%s: out of memory", path);
   tn_plugin_query_fn query = NULL;
-  const tn_status status = load(r, plug, diag, &query);
+  const tn_status status = load(r, plug, offer->promise, diag, &query);
   if (status) return tn_plug_refuse(r, plug, status, diag);
   return tn_plug_take(r, plug, query, offer, diag);
 }
@@ -333,10 +346,11 @@ static tn_status replace(tn_registry *r, const char *path, const tn_offer *offer
 tn_status tn_registry_load(tn_registry *r, const char *path, const tn_host *host,
                            const tn_option *const *options, uint32_t n_options, tn_diag *diag) {
   if (!path || !*path) return tn_fail(diag, TN_ERR_INVALID, "plug-in: no path is given");
-  const tn_offer offer = {TN_ORIGIN_EXPLICIT, host,        options,
-                          n_options,          tn_plug_vet, tn_plug_note_all};
+  const tn_offer offer = {TN_ORIGIN_EXPLICIT, host, options, n_options, tn_plug_vet,
+                          tn_plug_note_all,   NULL};
   tn_diag *own = tn_diag_create();
   if (!own) return TN_ERR_MEMORY;
+  tn_registry_whole(r);
   pthread_mutex_lock(&r->change);
   tn_status status = load_named(r, path, &offer, own);
   if (status) status = replace(r, path, &offer, status, own);
@@ -370,7 +384,7 @@ tn_status tn_registry_map(tn_registry *r, const char *path, tn_diag *diag, tn_ex
   tn_plug *plug = out->plug = tn_plug_new(r, real ? real : path, TN_ORIGIN_EXAMINED);
   if (!plug) return tn_fail(diag, TN_ERR_MEMORY, "%s: out of memory", path);
   out->info = plug->info;
-  return real ? load(r, plug, diag, &out->query) : TN_ERR_NOT_FOUND;
+  return real ? load(r, plug, NULL, diag, &out->query) : TN_ERR_NOT_FOUND;
 }
 
 tn_status tn_registry_examine(tn_registry *r, tn_diag *diag, tn_examined *e) {

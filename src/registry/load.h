@@ -21,6 +21,7 @@ typedef struct tn_offer {
   tn_status (*vet)(tn_registry *r, tn_plug *plug, tn_plugin_query_fn query, tn_diag *diag);
   /* Tells what is worth knowing once it has started: tn_plug_note_all. NULL: nothing is. */
   void (*note)(tn_plug *plug, const tn_tables *known, const tn_diag *diag);
+  const char *promise; /* what the file said that it offers when it was found; NULL: any will do */
 } tn_offer;
 
 tn_plug *tn_plug_new(tn_registry *r, const char *path, uint32_t origin); /* NULL: no memory */

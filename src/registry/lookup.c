@@ -1,10 +1,24 @@
-/* Look-ups and enumeration. All read one version of the tables; none takes a lock or allocates. */
+/* Look-ups and enumeration. All read one version of the tables. None takes a lock or allocates, but
+ * for the first that may find a part of a plug-in that waits (discover.c), or asks for all. */
 #include <string.h>
 
 #include "base/abi.h"
 #include "base/near.h"
 #include "base/text.h"
-#include "registry/internal.h"
+#include "registry/offers.h"
+
+/* Tables with all that anybody has of an operator: itself, kernels, rewrites. */
+static const tn_tables *tables_of_op(const tn_registry *r, const char *domain, const char *name) {
+  const bool waits =
+      tn_registry_waits(r) && name && tn_waiting_have_op(r, tn_domain_normal(domain), name);
+  return waits ? tn_registry_whole(r) : tn_registry_tables(r);
+}
+
+/* The same of one word: TN_OFFERS_FORMATS, "com.acme::Foo". */
+static const tn_tables *tables_with(const tn_registry *r, const char *word) {
+  const bool waits = tn_registry_waits(r) && tn_waiting_have(r, word);
+  return waits ? tn_registry_whole(r) : tn_registry_tables(r);
+}
 
 static int32_t find_name(const tn_tables *t, const char *domain, const char *name, int32_t *out_n) {
   *out_n = 0;
@@ -20,7 +34,7 @@ static const tn_opdef *hand_out(const tn_tables *t, int32_t first, int32_t n, in
 
 const tn_opdef *tn_registry_op(const tn_registry *r, const char *domain, const char *name,
                                int32_t version) {
-  const tn_tables *t = tn_registry_tables(r);
+  const tn_tables *t = tables_of_op(r, domain, name);
   int32_t n;
   const int32_t first = find_name(t, domain, name, &n);
   if (n && !version) return hand_out(t, first, n, first + n - 1);
@@ -34,7 +48,7 @@ const tn_opdef *tn_registry_op(const tn_registry *r, const char *domain, const c
 const char *tn_registry_near(const tn_registry *r, const char *domain, const char *name,
                              tn_arena *arena) {
   char meant[TN_NEAR_TEXT];
-  const tn_tables *t = tn_registry_tables(r);
+  const tn_tables *t = tn_registry_whole(r);
   tn_near near;
   tn_near_begin(&near, name);
   for (int32_t k = 0; k < t->n_ops; k++)
@@ -45,7 +59,7 @@ const char *tn_registry_near(const tn_registry *r, const char *domain, const cha
 
 const char *tn_registry_versions(const tn_registry *r, const char *domain, const char *name,
                                  tn_arena *arena) {
-  const tn_tables *t = tn_registry_tables(r);
+  const tn_tables *t = tables_of_op(r, domain, name);
   int32_t n, begin = 0;
   const int32_t first = find_name(t, domain, name, &n);
   const char *text = "";
@@ -68,7 +82,7 @@ const char *tn_registry_versions(const tn_registry *r, const char *domain, const
 
 bool tn_registry_has_op(const tn_registry *r, const char *domain, const char *name,
                         int32_t *out_since, int32_t *out_until) {
-  const tn_tables *t = tn_registry_tables(r);
+  const tn_tables *t = tables_of_op(r, domain, name);
   int32_t n;
   const int32_t first = find_name(t, domain, name, &n);
   if (!n) return false;
@@ -77,14 +91,18 @@ bool tn_registry_has_op(const tn_registry *r, const char *domain, const char *na
   return true;
 }
 
-int32_t tn_registry_newest(const tn_registry *r, const char *domain) {
-  const tn_tables *t = tn_registry_tables(r);
+static int32_t newest_in(const tn_tables *t, const char *domain) {
   int32_t newest = 0;
   for (int32_t k = 0; k < t->n_ops; k++) {
     const tn_op *op = &t->ops[k]->op;
     if (op->since > newest && !strcmp(op->domain, domain)) newest = op->since;
   }
   return newest;
+}
+
+int32_t tn_registry_newest(const tn_registry *r, const char *domain, int32_t enough) {
+  const int32_t newest = newest_in(tn_registry_tables(r), domain);
+  return newest >= enough ? newest : newest_in(tn_registry_whole(r), domain);
 }
 
 /* The index of an operator; -1 if it is none of this registry's. */
@@ -113,17 +131,18 @@ int32_t tn_registry_rewrites(const tn_registry *r, const tn_opdef *root,
 }
 
 const tn_opdef *tn_registry_made_by(const tn_registry *r, const tn_rewritedef *rewrite) {
-  const tn_tables *t = tn_registry_tables(r);
+  const char *makes = rewrite->rewrite.makes;
   int32_t n;
-  if (!rewrite->rewrite.makes) return NULL;
-  const int32_t first = tn_ops_spelt(t, rewrite->rewrite.makes, &n);
+  if (!makes) return NULL;
+  const tn_tables *t = tables_with(r, makes + (strncmp(makes, "ai.onnx::", 9) ? 0 : 9));
+  const int32_t first = tn_ops_spelt(t, makes, &n);
   return n ? hand_out(t, first, n, first + n - 1) : NULL;
 }
 
 /* ---- formats ---- */
 
 const tn_format *tn_registry_format(const tn_registry *r, const char *name) {
-  const tn_tables *t = tn_registry_tables(r);
+  const tn_tables *t = tables_with(r, TN_OFFERS_FORMATS);
   for (int32_t k = 0; name && k < t->n_formats; k++)
     if (!strcmp(t->formats[k]->name, name)) return t->formats[k];
   return NULL;
@@ -160,7 +179,7 @@ static bool has_extension(const char *path, const char *extensions) {
 
 const tn_format *tn_registry_recognise(const tn_registry *r, const char *path, const uint8_t *data,
                                        uint64_t size) {
-  const tn_tables *t = tn_registry_tables(r);
+  const tn_tables *t = tables_with(r, TN_OFFERS_FORMATS);
   const tn_format *format = data ? best_probe(t, data, size) : NULL;
   for (int32_t k = 0; !format && path && k < t->n_formats; k++)
     if (t->formats[k]->read && has_extension(path, t->formats[k]->extensions))
@@ -171,7 +190,7 @@ const tn_format *tn_registry_recognise(const tn_registry *r, const char *path, c
 const tn_format *tn_registry_rival(const tn_registry *r, const tn_format *format,
                                    const uint8_t *data, uint64_t size) {
   enum { SURE = 50, NEAR = 10 };
-  const tn_tables *t = tn_registry_tables(r);
+  const tn_tables *t = tables_with(r, TN_OFFERS_FORMATS);
   const int32_t own = format->probe ? format->probe(data, size) : 0;
   for (int32_t k = 0; own > SURE && k < t->n_formats; k++) {
     const tn_format *other = t->formats[k];
@@ -183,7 +202,7 @@ const tn_format *tn_registry_rival(const tn_registry *r, const tn_format *format
 }
 
 const tn_part_owner *tn_registry_format_owner(const tn_registry *r, const tn_format *format) {
-  const tn_tables *t = tn_registry_tables(r);
+  const tn_tables *t = tables_with(r, TN_OFFERS_FORMATS);
   for (int32_t k = 0; k < t->n_plugs; k++)
     for (uint32_t i = 0; i < t->plugs[k]->n_formats; i++)
       if (t->plugs[k]->formats[i] == format) return &t->plugs[k]->owner;
@@ -192,13 +211,15 @@ const tn_part_owner *tn_registry_format_owner(const tn_registry *r, const tn_for
 
 /* ---- enumeration ---- */
 
-int32_t tn_registry_n_ops(const tn_registry *r) { return tn_registry_tables(r)->n_ops; }
-int32_t tn_registry_n_kernels(const tn_registry *r) { return tn_registry_tables(r)->n_kernels; }
-int32_t tn_registry_n_formats(const tn_registry *r) { return tn_registry_tables(r)->n_formats; }
-int32_t tn_registry_n_plugins(const tn_registry *r) { return tn_registry_tables(r)->n_plugs; }
+int32_t tn_registry_n_ops(const tn_registry *r) { return tn_registry_whole(r)->n_ops; }
+int32_t tn_registry_n_kernels(const tn_registry *r) { return tn_registry_whole(r)->n_kernels; }
+int32_t tn_registry_n_formats(const tn_registry *r) {
+  return tables_with(r, TN_OFFERS_FORMATS)->n_formats;
+}
+int32_t tn_registry_n_plugins(const tn_registry *r) { return tn_registry_whole(r)->n_plugs; }
 
 const tn_opdef *tn_registry_op_at(const tn_registry *r, int32_t index) {
-  const tn_tables *t = tn_registry_tables(r);
+  const tn_tables *t = tn_registry_whole(r);
   if (index < 0 || index >= t->n_ops) return NULL;
   int32_t n;
   const tn_op *op = &t->ops[index]->op;
@@ -207,19 +228,21 @@ const tn_opdef *tn_registry_op_at(const tn_registry *r, int32_t index) {
 }
 
 const tn_kerneldef *tn_registry_kernel_at(const tn_registry *r, int32_t index) {
-  const tn_tables *t = tn_registry_tables(r);
+  const tn_tables *t = tn_registry_whole(r);
   return index >= 0 && index < t->n_kernels ? t->kernels[index] : NULL;
 }
 
 const tn_format *tn_registry_format_at(const tn_registry *r, int32_t index) {
-  const tn_tables *t = tn_registry_tables(r);
+  const tn_tables *t = tables_with(r, TN_OFFERS_FORMATS);
   return index >= 0 && index < t->n_formats ? t->formats[index] : NULL;
 }
 
-int32_t tn_registry_n_drivers(const tn_registry *r) { return tn_registry_tables(r)->n_drivers; }
+int32_t tn_registry_n_drivers(const tn_registry *r) {
+  return tables_with(r, TN_OFFERS_DRIVERS)->n_drivers;
+}
 
 const tn_driverdef *tn_registry_driver_at(const tn_registry *r, int32_t index) {
-  const tn_tables *t = tn_registry_tables(r);
+  const tn_tables *t = tables_with(r, TN_OFFERS_DRIVERS);
   return index >= 0 && index < t->n_drivers ? t->drivers[index] : NULL;
 }
 
@@ -232,25 +255,27 @@ tn_status tn_registry_folder(const tn_registry *r, int32_t index, tn_folder_info
 }
 
 tn_status tn_registry_plugin(const tn_registry *r, int32_t index, tn_plugin_info *out_info) {
-  const tn_tables *t = tn_registry_tables(r);
+  const tn_tables *t = tn_registry_whole(r);
   if (!out_info) return TN_ERR_INVALID;
   if (index < 0 || index >= t->n_plugs) return TN_ERR_NOT_FOUND;
   (void)tn_plug_sha256(t->plugs[index]);
   return tn_struct_out(out_info, &t->plugs[index]->info, sizeof t->plugs[index]->info);
 }
 
-int32_t tn_registry_n_compilers(const tn_registry *r) { return tn_registry_tables(r)->n_compilers; }
+int32_t tn_registry_n_compilers(const tn_registry *r) {
+  return tables_with(r, TN_OFFERS_COMPILERS)->n_compilers;
+}
 
 const tn_compilerdef *tn_registry_compiler_at(const tn_registry *r, int32_t index) {
-  const tn_tables *t = tn_registry_tables(r);
+  const tn_tables *t = tables_with(r, TN_OFFERS_COMPILERS);
   return index >= 0 && index < t->n_compilers ? t->compilers[index] : NULL;
 }
 
 int32_t tn_registry_n_dispatchers(const tn_registry *r) {
-  return tn_registry_tables(r)->n_dispatchers;
+  return tables_with(r, TN_OFFERS_DISPATCHERS)->n_dispatchers;
 }
 
 const tn_dispatcherdef *tn_registry_dispatcher_at(const tn_registry *r, int32_t index) {
-  const tn_tables *t = tn_registry_tables(r);
+  const tn_tables *t = tables_with(r, TN_OFFERS_DISPATCHERS);
   return index >= 0 && index < t->n_dispatchers ? t->dispatchers[index] : NULL;
 }

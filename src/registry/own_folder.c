@@ -28,7 +28,7 @@ const char *tn_own_plugin_folder(tn_arena *arena) {
 }
 
 static bool is_in_use(const tn_registry *r, const char *name) {
-  const tn_tables *t = tn_registry_tables(r);
+  const tn_tables *t = tn_registry_whole(r);
   for (int32_t k = 0; k < t->n_plugs; k++)
     if (!t->plugs[k]->info.refused && !strcmp(t->plugs[k]->info.name, name)) return true;
   return false;

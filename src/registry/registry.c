@@ -122,6 +122,7 @@ void tn_registry_destroy(tn_registry *r) {
   tn_vec_free(r->a, &r->old);
   tn_vec_free(r->a, &r->retired);
   tn_vec_free(r->a, &r->folders);
+  tn_waiting_free(r);
   tn_allow_free(r->a, r->allow);
   tn_arena_clear(&r->arena);
   tn_holders_close(r);

@@ -74,8 +74,11 @@ tn_status tn_registry_unload(tn_registry *r, const char *name, uint32_t wait_ms,
 void tn_registry_notify(const tn_registry *r, uint32_t event);
 /* All files *.so in the folders of TENON_PLUGIN_PATH (absolute paths, ":" between; ignored in
  * set-uid programs), then in the installed plug-in folder. Refused ones become warnings. Files may
- * need each other's operators, in any order. */
+ * need each other's operators, in any order. Where all of them say what they offer
+ * (tenon/kit/offers.h), they are loaded when a look-up first asks for something of theirs. */
 tn_status tn_registry_discover(tn_registry *r, const tn_host *host, tn_diag *diag);
+/* Hands over, as warnings, what was said of plug-ins that were loaded in a look-up. Any thread. */
+void tn_registry_late(const tn_registry *r, tn_diag *diag);
 
 /* A plug-in in a file as vetting sees it: nothing of it is started or registered. The parts are
  * those that break no rule; info.refused says which do. */
@@ -128,8 +131,9 @@ const tn_opdef *tn_registry_made_by(const tn_registry *r, const tn_rewritedef *r
  * what is part of the library itself. NULL: nothing does. Reads the file when it is first asked
  * for. Any thread. */
 const char *tn_part_build(const tn_part_owner *owner);
-/* The newest version that an operator of a domain begins with; 0: there is none. */
-int32_t tn_registry_newest(const tn_registry *r, const char *domain);
+/* The newest version that an operator of a domain begins with, or any that is not below `enough`;
+ * 0: there is none. */
+int32_t tn_registry_newest(const tn_registry *r, const char *domain, int32_t enough);
 /* Whose format it is; NULL: none of this registry's. */
 const tn_part_owner *tn_registry_format_owner(const tn_registry *r, const tn_format *format);
 /* By name, or NULL. */

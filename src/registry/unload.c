@@ -95,6 +95,7 @@ tn_status tn_registry_unload(tn_registry *r, const char *name, uint32_t wait_ms,
   tn_status status;
   tn_diag *own = tn_diag_create(); /* of the last try alone */
   if (!own) return TN_ERR_MEMORY;
+  tn_registry_whole(r);
   do {
     tn_diag_clear(own);
     pthread_mutex_lock(&r->change);

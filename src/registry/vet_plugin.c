@@ -2,7 +2,7 @@
  * formats, whose rules are few. */
 #include <string.h>
 
-#include "registry/internal.h"
+#include "registry/offers.h"
 
 static const tn_member plugin_members[] = {
     /* first: it names the plug-in in all messages that follow */
@@ -313,6 +313,7 @@ static void vet_parts(tn_vet *v) {
   tn_vet_compilers(v);
   tn_vet_dispatchers(v);
   tn_vet_extensions(v);
+  tn_vet_offers(v);
   keep_offers(v);
   tn_text_free(&v->offers);
   tn_map_free(&v->names);

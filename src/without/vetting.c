@@ -265,6 +265,6 @@ static const tn_plugin *no_query(uint32_t host_major, uint32_t host_minor) {
 }
 
 tn_status tn_registry_add_builtin(tn_registry *r, tn_diag *diag) {
-  const tn_offer offer = {TN_ORIGIN_BUILT_IN, NULL, NULL, 0, trust, NULL};
+  const tn_offer offer = {TN_ORIGIN_BUILT_IN, NULL, NULL, 0, trust, NULL, NULL};
   return tn_plug_add(r, no_query, &offer, diag);
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "tenon/kit/offers.h"
 #include "tenon/plugin.h"
 
 static void record(const char *event) {
@@ -106,3 +107,7 @@ const tn_plugin *tn_plugin_query(uint32_t host_major, uint32_t host_minor) {
   (void)host_minor;
   return host_major == TN_ABI_MAJOR ? &plugin : NULL;
 }
+
+#ifdef OFFERS
+TN_OFFERS(OFFERS);
+#endif

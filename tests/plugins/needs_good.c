@@ -1,4 +1,5 @@
 /* A plug-in with nothing but a kernel for the operator of another one. */
+#include "tenon/kit/offers.h"
 #include "tenon/plugin.h"
 
 static tn_status run(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
@@ -31,3 +32,7 @@ const tn_plugin *tn_plugin_query(uint32_t host_major, uint32_t host_minor) {
   (void)host_major, (void)host_minor;
   return &plugin;
 }
+
+#ifdef OFFERS
+TN_OFFERS(OFFERS);
+#endif

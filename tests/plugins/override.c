@@ -1,6 +1,7 @@
 /* A plug-in with a kernel for Neg, an operator that ships with Tenon. So that tests can see which
  * kernel ran, its answers are wrong: -x - 1000. It takes no more than 32 elements, and says so.
  * RANK and NAME are set by the build: one module that wins by its rank, one that needs a pin. */
+#include "tenon/kit/offers.h"
 #include "tenon/plugin.h"
 
 static int64_t count(const tn_tensor *t) {
@@ -56,3 +57,7 @@ const tn_plugin *tn_plugin_query(uint32_t host_major, uint32_t host_minor) {
   (void)host_major, (void)host_minor;
   return &plugin;
 }
+
+#ifdef OFFERS
+TN_OFFERS(OFFERS);
+#endif

@@ -156,6 +156,7 @@ tn_status tn_pass_check(const tn_planner *p, tn_graph *g, tn_diag *diag) {
   tn_status s = tn_functions_check(p, g, diag);
   if (s) return s;
   s = tn_check_from(p, g, 0, diag);
+  tn_registry_late(p->registry, diag); /* plug-ins may have been loaded for its operators */
   const tn_status sorted = tn_graph_sort(g, diag);
   forget_claims(g);
   return s ? s : sorted;

@@ -1,0 +1,179 @@
+/* What the file of a plug-in says that it offers (tenon/kit/offers.h), read without mapping it; and
+ * holding the plug-in to it once it is. */
+#include "registry/offers.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "tenon/kit/checked.h"
+#include "tenon/kit/offers.h"
+
+/* ---- reading ---- */
+
+#if defined(__linux__)
+#include <link.h>
+
+enum { BEGINNING = 4096, MOST = 1 << 16 };
+
+static bool read_at(int fd, void *to, uint64_t bytes, uint64_t at) {
+  for (uint64_t done = 0; done < bytes;) {
+    const ssize_t n = pread(fd, (char *)to + done, (size_t)(bytes - done), (int64_t)(at + done));
+    if (n <= 0 && !(n < 0 && errno == EINTR)) return false;
+    done += n > 0 ? (uint64_t)n : 0;
+  }
+  return true;
+}
+
+/* The words of the notes in a segment of `size` bytes. False: it is no list of notes. */
+static bool read_notes(const char *notes, uint64_t size, uint64_t align, tn_text *out) {
+  ElfW(Nhdr) note;
+  for (uint64_t at = 0; size - at >= sizeof note;) {
+    memcpy(&note, notes + at, sizeof note);
+    const uint64_t name = at + sizeof note, words = tn_round_up(name + note.n_namesz, align);
+    const uint64_t end = words + note.n_descsz;
+    if (end > size) return false;
+    const bool is_ours = note.n_type == TN_OFFERS_TYPE && note.n_namesz == sizeof TN_OFFERS_OWNER &&
+                         !memcmp(notes + name, TN_OFFERS_OWNER, sizeof TN_OFFERS_OWNER);
+    if (is_ours && (!note.n_descsz || memchr(notes + words, 0, note.n_descsz) != notes + end - 1))
+      return false;
+    if (is_ours) tn_text_add(out, "%s%s", out->data ? " " : "", notes + words);
+    at = tn_round_up(end, align) < size ? tn_round_up(end, align) : size;
+  }
+  return true;
+}
+
+static bool read_segment(int fd, const ElfW(Phdr) * s, tn_text *out) {
+  if (s->p_type != PT_NOTE) return true;
+  if (s->p_filesz > MOST) return false;
+  char *notes = tn_alloc_raw(out->a, s->p_filesz + 1);
+  const bool ok = notes && read_at(fd, notes, s->p_filesz, s->p_offset) &&
+                  read_notes(notes, s->p_filesz, s->p_align == 8 ? 8 : 4, out);
+  tn_free(out->a, notes, s->p_filesz + 1);
+  return ok;
+}
+
+/* The header and the table of segments stand at the beginning of what linkers write. */
+static bool read_words(int fd, tn_text *out) {
+  uint8_t beginning[BEGINNING];
+  ElfW(Ehdr) header;
+  const ssize_t n = pread(fd, beginning, sizeof beginning, 0);
+  if (n <= 0 || tn_elf_check_header("", beginning, (uint64_t)n, NULL)) return false;
+  memcpy(&header, beginning, sizeof header);
+  for (uint32_t k = 0; k < header.e_phnum; k++) {
+    ElfW(Phdr) s;
+    memcpy(&s, beginning + header.e_phoff + k * sizeof s, sizeof s);
+    if (!read_segment(fd, &s, out)) return false;
+  }
+  return out->data && !out->status;
+}
+#else
+static bool read_words(int fd, tn_text *out) { return (void)fd, (void)out, false; }
+#endif
+
+const char *tn_offers_read(tn_arena *arena, int fd) {
+  tn_text words;
+  tn_text_init(&words, arena->a);
+  const char *kept = read_words(fd, &words) ? tn_arena_str(arena, tn_text_get(&words)) : NULL;
+  tn_text_free(&words);
+  return kept;
+}
+
+/* ---- words ---- */
+
+/* The next word of *text, in memory of the arena; NULL: none is left, or none of memory. */
+static const char *next_word(tn_arena *arena, const char **text) {
+  static const char onnx[] = "ai.onnx::";
+  *text += strspn(*text, " ");
+  const size_t n = strcspn(*text, " ");
+  if (!n) return NULL;
+  const char *word = tn_arena_strn(arena, *text, (int64_t)n);
+  *text += n;
+  return word && !strncmp(word, onnx, sizeof onnx - 1) ? word + sizeof onnx - 1 : word;
+}
+
+tn_status tn_offers_add(tn_arena *arena, const char *text, tn_map *words) {
+  tn_status status = TN_OK;
+  while (!status && text[strspn(text, " ")]) {
+    const char *word = next_word(arena, &text);
+    status = word ? tn_map_set(words, word, 1) : TN_ERR_MEMORY;
+  }
+  return status;
+}
+
+bool tn_offers_depend(tn_arena *arena, const char *text) {
+  while (text[strspn(text, " ")]) {
+    const char *word = next_word(arena, &text);
+    const char *value = word && *word == '$' ? getenv(word + 1) : NULL;
+    if (!word || (value && *value)) return true;
+  }
+  return false;
+}
+
+bool tn_offers_have(const tn_map *words, const char *domain, const char *name) {
+  char word[2 * TN_LIMIT_NAME + 3];
+  if (!words->n) return false;
+  if (!*domain) return tn_map_get(words, name, 0) != 0;
+  snprintf(word, sizeof word, "%s::%s", domain, name);
+  return tn_map_get(words, word, 0) != 0;
+}
+
+/* ---- holding a plug-in to its words ---- */
+
+/* part: the name of a kernel or rewrite; NULL: it is the operator itself. */
+static void check_op(tn_vet *v, const tn_map *words, const char *kind, uint32_t index,
+                     const char *part, const char *domain, const char *name) {
+  if (tn_offers_have(words, domain, name)) return;
+  tn_vet_part(v, kind, index);
+  v->domain = part ? NULL : domain;
+  v->name = part ? part : name;
+  tn_vet_fail(v, TN_ERR_INVALID, NULL, "TN_OFFERS in its file does not name the operator %s%s%s",
+              domain, *domain ? "::" : "", name);
+}
+
+static void check_ops(tn_vet *v, const tn_map *words) {
+  const tn_plug *plug = v->plug;
+  for (uint32_t k = 0; k < plug->n_ops + plug->n_left_out; k++)
+    check_op(v, words, "op", k, NULL, plug->ops[k]->op.domain, plug->ops[k]->op.name);
+  for (uint32_t k = 0; k < plug->n_kernels; k++)
+    check_op(v, words, "kernel", k, plug->kernels[k]->def.kernel.name, plug->kernels[k]->def.domain,
+             plug->kernels[k]->def.op);
+  for (uint32_t k = 0; k < plug->n_rewrites; k++)
+    check_op(v, words, "rewrite", k, plug->rewrites[k]->rewrite.name, plug->rewrites[k]->domain,
+             plug->rewrites[k]->op);
+}
+
+static void check_kinds(tn_vet *v, const tn_map *words) {
+  const tn_plugin *p = &v->plug->plugin;
+  const struct {
+    const char *word;
+    uint32_t n;
+  } kinds[] = {{TN_OFFERS_FORMATS, p->n_formats},
+               {TN_OFFERS_DRIVERS, p->n_drivers},
+               {TN_OFFERS_COMPILERS, p->n_compilers},
+               {TN_OFFERS_DISPATCHERS, p->n_dispatchers},
+               {TN_OFFERS_EXTENSIONS, p->n_extensions}};
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+    if (!kinds[k].n || tn_map_get(words, kinds[k].word, 0)) continue;
+    tn_vet_part(v, NULL, 0);
+    tn_vet_fail(v, TN_ERR_INVALID, kinds[k].word + 1,
+                "are %u, but TN_OFFERS in its file does not say %s", kinds[k].n, kinds[k].word);
+  }
+}
+
+void tn_vet_offers(tn_vet *v) {
+  tn_plug *plug = v->plug;
+  if (!plug->offers || tn_offers_depend(&plug->arena, plug->offers)) return;
+  tn_map words;
+  tn_map_init_borrowing(&words, plug->a);
+  if (tn_offers_add(&plug->arena, plug->offers, &words)) {
+    tn_vet_fail(v, TN_ERR_MEMORY, NULL, "out of memory");
+  } else {
+    check_ops(v, &words);
+    check_kinds(v, &words);
+  }
+  tn_map_free(&words);
+}

@@ -1,0 +1,25 @@
+/* What the file of a plug-in says that it offers: the words of TN_OFFERS (tenon/kit/offers.h). */
+#ifndef TN_REGISTRY_OFFERS_H
+#define TN_REGISTRY_OFFERS_H
+
+#include "registry/internal.h"
+
+#define TN_OFFERS_FORMATS "+formats"
+#define TN_OFFERS_DRIVERS "+drivers"
+#define TN_OFFERS_COMPILERS "+compilers"
+#define TN_OFFERS_DISPATCHERS "+dispatchers"
+#define TN_OFFERS_EXTENSIONS "+extensions"
+
+/* The words, a blank between, in memory of the arena; NULL: it says nothing, or not in a way that
+ * is understood here. fd: a regular file, of which little is read. */
+const char *tn_offers_read(tn_arena *arena, int fd);
+/* Adds the words of a text to a map that borrows its keys. */
+tn_status tn_offers_add(tn_arena *arena, const char *text, tn_map *words);
+/* True if a variable of the environment is set that makes what is offered another. */
+bool tn_offers_depend(tn_arena *arena, const char *text);
+/* True if an operator is named; its domain is normal. */
+bool tn_offers_have(const tn_map *words, const char *domain, const char *name);
+/* A plug-in whose file says what it offers has nothing else. */
+void tn_vet_offers(tn_vet *v);
+
+#endif
