@@ -128,8 +128,8 @@ tn_status dynamic_matmul_c(const tn_call *call, uint32_t stage, int64_t begin, i
     for (int64_t j = 0; j < p.n; j++) {
       int64_t sum = 0;
       for (int64_t k = 0; k < p.k; k++) sum += codes[k] * weight(&p, k, j);
-      y[j] =
-          (float)((double)((float)sum * c.scale) * (double)dynamic_b_scale(&p, j) + bias_of(&p, j));
+      const float v = (float)sum * c.scale * dynamic_b_scale(&p, j);
+      y[j] = p.bias ? v + ((const float *)p.bias->data)[j] : v;
     }
     if (call->n_epilogue) tn_epilogue_f32(call, y, p.n, row * p.n, 0, 1);
   }

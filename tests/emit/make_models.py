@@ -700,3 +700,19 @@ model("dynamic", [
      "w5": np.arange(-60, 60, 4, np.int8).reshape(6, 5), "a5": np.array([0, 255, 7, 128], np.uint8),
      "b5": np.array([-128, 0, 127, 3, -9], np.int8)},
     extra=[h.make_opsetid("tenon", 1)])
+
+# Rows of f32 that become codes as they come (dynamic range), times weights that lie by columns and
+# by rows; depths that are no multiple of four, odd columns, a row of zeros.
+model("dynamic_rows", [
+    node("DynamicMatMul", "x w0 s0 b0", "y0", transB=1, domain="tenon"),
+    node("DynamicMatMul", "x w1 s1 b1", "y1", domain="tenon"),
+    node("DynamicMatMul", "y1 w2 s1", "y2", domain="tenon"),
+    node("Mul", "x zero", "zeros"),
+    node("DynamicMatMul", "zeros w0 s0 b0", "y3", transB=1, domain="tenon"),
+], [value("x", [2, 3, 11])],
+    [value("y0", [2, 3, 7]), value("y1", [2, 3, 4]), value("y2", [2, 3, 1]),
+     value("y3", [2, 3, 7])],
+    {"w0": bytes_of(7, 11), "s0": np.abs(floats(7)), "b0": floats(7), "w1": bytes_of(11, 4),
+     "s1": np.float32(0.01), "b1": floats(4), "w2": bytes_of(4, 1),
+     "zero": np.float32(0)},
+    extra=[h.make_opsetid("tenon", 1)])

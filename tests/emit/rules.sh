@@ -56,6 +56,10 @@ sed 's/#include <limits.h>/&\n#undef INT_MAX\n#define INT_MAX 32767/' "$work/nee
 cc -std=c11 -fsyntax-only "$work/needs/short.c" 2>"$work/log" && fail "int of 16 bits is taken"
 grep -q 'int needs 32 bits' "$work/log" || fail "int of 16 bits: $(cat "$work/log")"
 
+# what each product of codes costs a chip without 64-bit floats would be a hundred instructions
+says 0 '' emit-c "$data/dynamic_rows.onnx" -o "$work/rows"
+grep -q double "$work/rows/model.c" && fail "rows that become codes are scaled in 64-bit floats"
+
 # all that cannot be written is said at once, and nothing is
 says 1 "node 't' \(StringNormalizer\).*" emit-c "$data/refused.onnx" -o "$work/none"
 also "node 'n' \(NonZero\), kernel 'non_zero_c': its outputs' shapes depend on data"

@@ -268,6 +268,7 @@ static inline void tn_emit_quant_dense(const tn_emit *e, const tn_emit_quant *q,
   e->code(e, "code/window_taps.c");
   tn_emit_quant_gather(e, name, q->x_signed ? "int8_t" : "uint8_t");
   e->code(e, "emit/quant_pair.c");
+  e->code(e, "emit/quant_four.c");
   e->code(e, "emit/quant_dots.c");
   e->code(e, "emit/quant_conv_dense.c");
   e->line(e, "quant_conv(&quant_conv_%u, rescale_%u, %s, %s, %s, %s, %s);", e->step, e->step, name,
