@@ -8,7 +8,9 @@
 
 enum { QUICK_NS = 1000000 };
 
-static PyObject *get_handler, *default_handler; /* of the module signal */
+/* Of the module _signal: those of signal are functions of Python, during which a Ctrl-C that is
+ * waiting would raise its exception. */
+static PyObject *get_handler, *default_handler;
 static unsigned long main_thread;
 static _Atomic(tn_session *) running;
 static atomic_int pressed;
@@ -51,26 +53,36 @@ void tp_watch_begin(tp_watch *w, const tp_slot *s) {
   if (!w->outer) { /* else this is a run within one, from an operator written in Python */
     if (!raises()) return;
     atomic_store(&pressed, 0);
-    if (!install(&w->before)) return;
+    atomic_store(&running, s->session);
+    if (!install(&w->before)) {
+      atomic_store(&running, NULL);
+      return;
+    }
   }
   w->is_on = true;
   atomic_store(&running, s->session);
+  if (PyErr_CheckSignals()) atomic_store(&pressed, 1); /* what came before the handler stood */
 }
 
 bool tp_watch_pressed(const tp_watch *w) { return w->is_on && atomic_load(&pressed); }
+
+tn_status tp_watch_run(const tp_watch *w, tp_slot *s) {
+  return tp_watch_pressed(w) ? TN_ERR_CANCELLED : tn_session_run(s->session, s->diag);
+}
 
 bool tp_watch_end(tp_watch *w, tp_slot *s, tn_status status) {
   s->is_quick = !status && now_ns() - w->began_ns < QUICK_NS;
   if (!w->is_on) return false;
   atomic_store(&running, w->outer);
   if (!w->outer) sigaction(SIGINT, &w->before, NULL);
-  if (status != TN_ERR_CANCELLED || !atomic_load(&pressed) || !PyErr_CheckSignals()) return false;
+  if (status != TN_ERR_CANCELLED || !atomic_load(&pressed)) return false;
+  if (!PyErr_Occurred() && !PyErr_CheckSignals()) return false;
   tn_diag_clear(s->diag);
   return true;
 }
 
 int tp_interrupt_ready(void) {
-  PyObject *signals = PyImport_ImportModule("signal"),
+  PyObject *signals = PyImport_ImportModule("_signal"),
            *threads = PyImport_ImportModule("threading");
   PyObject *thread = threads ? PyObject_CallMethod(threads, "main_thread", NULL) : NULL;
   PyObject *ident = thread ? PyObject_GetAttrString(thread, "ident") : NULL;

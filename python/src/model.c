@@ -135,7 +135,7 @@ static tn_status prepare_and_run(const tp_model *m, tp_slot *s, const tp_watch *
   tn_status status = tn_session_prepare(s->session, s->diag);
   if (!status && tp_watch_pressed(w)) status = TN_ERR_CANCELLED;
   *out_ran = !status && update_types(m, s);
-  return *out_ran ? tn_session_run(s->session, s->diag) : status;
+  return *out_ran ? tp_watch_run(w, s) : status;
 }
 
 static int run(tp_model *m, tp_slot *s) {
@@ -149,7 +149,7 @@ static int run(tp_model *m, tp_slot *s) {
   if (again && !failed) {
     s->is_quick = false; /* other shapes */
     if (!watch.is_on) tp_watch_begin(&watch, s);
-    Py_BEGIN_ALLOW_THREADS status = tn_session_run(s->session, s->diag);
+    Py_BEGIN_ALLOW_THREADS status = tp_watch_run(&watch, s);
     Py_END_ALLOW_THREADS
   }
   if (tp_watch_end(&watch, s, status) || failed) return -1;

@@ -183,7 +183,7 @@ static PyObject *run(PyObject *object, PyObject *unused) {
   tn_status status;
   tp_watch watch;
   tp_watch_begin(&watch, s);
-  Py_BEGIN_ALLOW_THREADS status = tn_session_run(s->session, s->diag);
+  Py_BEGIN_ALLOW_THREADS status = tp_watch_run(&watch, s);
   Py_END_ALLOW_THREADS pthread_mutex_unlock(&guard_of(object)->lock);
   if (!tp_watch_end(&watch, s, status)) return done(object, status);
   leave(object);

@@ -6,6 +6,7 @@ something else goes wrong. Hints that change no result (logging, arenas) are tak
 """
 
 import enum
+import itertools
 import os
 import tempfile
 import threading
@@ -119,6 +120,11 @@ class SessionOptions(_Options):
         )
 
     def _check(self):
+        if self.graph_optimization_level not in list(GraphOptimizationLevel):
+            raise InvalidError(
+                f"SessionOptions.graph_optimization_level: {self.graph_optimization_level!r} is none of "
+                "GraphOptimizationLevel"
+            )
         if self.execution_mode == ExecutionMode.ORT_PARALLEL:
             raise UnsupportedError(
                 "SessionOptions.execution_mode: ORT_PARALLEL: nodes run in order in Tenon"
@@ -192,6 +198,21 @@ _ONNX_TYPES = {
 }  # fmt: skip
 
 
+# The numbers of ONNX's TensorProto, which stand for element types where NumPy's do.
+_ONNX_NUMBERS = {
+    1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64", 8: "object",
+    9: "bool", 10: "float16", 11: "float64", 12: "uint32", 13: "uint64", 14: "complex64", 15: "complex128",
+}  # fmt: skip
+
+
+def _element_type(element_type):
+    if isinstance(element_type, int) and not isinstance(element_type, bool):
+        if element_type not in _ONNX_NUMBERS:
+            raise UnsupportedError(f"element_type: {element_type} of ONNX is no type of NumPy")
+        element_type = _ONNX_NUMBERS[element_type]
+    return np.dtype(element_type)
+
+
 def _onnx_type(kind, dtype):
     text = f"tensor({_ONNX_TYPES.get(dtype, dtype)})"
     return text if kind == "tensor" else f"{ {'sequence': 'seq'}.get(kind, kind)}({text})"
@@ -233,10 +254,11 @@ class _Memory:
     def __init__(self, address, dtype, shape):
         if not address:
             raise ValueError("buffer_ptr: is 0, the address of nothing")
-        if np.dtype(dtype).hasobject:  # NumPy would follow pointers that are none
+        dtype = _element_type(dtype)
+        if dtype.hasobject:  # NumPy would follow pointers that are none
             raise TypeError(f"elements of {dtype} cannot be bound by their address")
         self.__array_interface__ = {
-            "data": (address, False), "shape": tuple(shape), "typestr": np.dtype(dtype).str, "version": 3,
+            "data": (address, False), "shape": tuple(shape), "typestr": dtype.str, "version": 3,
         }  # fmt: skip
 
 
@@ -261,7 +283,7 @@ class OrtValue:
     @staticmethod
     def ortvalue_from_shape_and_type(shape, element_type, device_type="cpu", device_id=0):
         _check_device(device_type)
-        return OrtValue(np.empty(tuple(shape), element_type))
+        return OrtValue(np.empty(tuple(shape), _element_type(element_type)))
 
     def numpy(self):
         return self._value
@@ -269,8 +291,25 @@ class OrtValue:
     def shape(self):
         return list(self._value.shape)
 
+    def _type_name(self):
+        """As ONNX calls it: "float"."""
+        dtype = self._value.dtype
+        names = {"float32": "float", "float64": "double"}
+        return "string" if dtype.kind in "OSU" else names.get(dtype.name, dtype.name)
+
     def data_type(self):
-        return f"tensor({ {'float32': 'float', 'float64': 'double', 'object': 'string'}.get(self._value.dtype.name, self._value.dtype.name)})"
+        return f"tensor({self._type_name()})"
+
+    def element_type(self):
+        """The number of ONNX's TensorProto."""
+        name = "object" if self._type_name() == "string" else self._value.dtype.name
+        for number, known in _ONNX_NUMBERS.items():
+            if name == known:
+                return number
+        raise UnsupportedError(f"OrtValue.element_type: {name} has no number here")
+
+    def tensor_size_in_bytes(self):
+        return self._value.nbytes
 
     def device_name(self):
         return "cpu"
@@ -366,7 +405,7 @@ class InferenceSession:
     ):
         if others:
             raise TypeError(f"InferenceSession: {', '.join(others)}: has no meaning in Tenon")
-        _check_providers(providers)
+        _check_providers(providers, provider_options)
         options = SessionOptions() if sess_options is None else sess_options
         if not isinstance(options, SessionOptions):
             raise TypeError(f"sess_options: must be a SessionOptions, not {options!r}")
@@ -377,7 +416,8 @@ class InferenceSession:
         if options._libraries:
             settings = {"runtime": _runtime_with(options._libraries, **settings)}
         self._model = load(path_or_bytes, optimize=optimize, **settings)
-        self._profiled = self._start_profile()
+        self._events = [] if options.enable_profiling else None
+        self._n_profiled = itertools.count()
 
     @property
     def model(self):
@@ -386,9 +426,8 @@ class InferenceSession:
 
     def run(self, output_names, input_feed, run_options=None):
         """A list of the outputs that are named, or of all."""
-        if run_options is not None and not isinstance(run_options, RunOptions):
-            raise TypeError("run_options: must be a RunOptions")
-        if self._profiled is not None:
+        _check_run_options(run_options)
+        if self._events is not None:
             return self._run_profiled(output_names, input_feed)
         return self._model._run_list(output_names or None, input_feed)
 
@@ -416,7 +455,11 @@ class InferenceSession:
     def run_with_iobinding(self, iobinding, run_options=None):
         if not isinstance(iobinding, IOBinding):
             raise TypeError(f"iobinding: must be an IOBinding, not {iobinding!r}")
-        iobinding._session.run()
+        _check_run_options(run_options)
+        if self._events is None:
+            iobinding._session.run()
+        else:
+            self._profile(iobinding._session)
 
     def io_binding(self):
         return IOBinding(self)
@@ -440,7 +483,7 @@ class InferenceSession:
         return {_PROVIDER: {}}
 
     def set_providers(self, providers=None, provider_options=None):
-        _check_providers(providers)
+        _check_providers(providers, provider_options)
 
     def get_session_options(self):
         return self._options
@@ -453,34 +496,50 @@ class InferenceSession:
 
     # ---- profiling ----
 
-    def _start_profile(self):
-        if not self._options.enable_profiling:
-            return None
-        session = self._model.session()
+    def _profile(self, session):
         session.profile(True)
-        return session
+        try:
+            session.run()
+        finally:
+            run = next(self._n_profiled)
+            events = [{**event, "run": run} for event in session.events()]
+            session.profile(False)
+        if self._events is not None:  # no other thread has ended it
+            self._events.extend(events)
 
     def _run_profiled(self, output_names, feeds):
-        session = self._profiled
+        """As run(): what runs know of each other, and which threads run at once, is the same."""
+        names = list(output_names or (v.name for v in self._model.outputs))
+        unknown = [name for name in names if name not in [v.name for v in self._model.outputs]]
+        if unknown:
+            return self._model._run_list(names, feeds)  # which says so
+        session = self._model.session()
         for name, value in feeds.items():
             session.set_input(name, value)
-        session.run()
-        names = output_names or [v.name for v in self._model.outputs]
+        self._profile(session)
         return [session.output(name) for name in names]
 
     def end_profiling(self):
         """Writes the profile, a Chrome trace, and answers its name."""
-        if self._profiled is None:
+        events, self._events = self._events, None
+        if events is None:
             return ""
-        profile = Profile(self._profiled.events(), 1)
+        profile = Profile(events, 1)
         handle, path = tempfile.mkstemp(".json", self._options.profile_file_prefix, ".")
         os.close(handle)
         profile.save(path)
-        self._profiled = None
         return path
 
 
-def _check_providers(providers):
+def _check_run_options(run_options):
+    if run_options is not None and not isinstance(run_options, RunOptions):
+        raise TypeError(f"run_options: must be a RunOptions, not {run_options!r}")
+
+
+_PROVIDER_HINTS = ("use_arena", "arena_extend_strategy")
+
+
+def _check_providers(providers, provider_options=None):
     if isinstance(providers, str):
         raise TypeError(f"providers: must be a list of names, not the str {providers!r}")
     if not isinstance(providers, (list, tuple, type(None))):
@@ -492,6 +551,19 @@ def _check_providers(providers):
     for name in names:
         if name != _PROVIDER:
             warnings.warn(f"{name}: is not in Tenon; models run on {_PROVIDER}", UserWarning, 3)
+    options = [p[1] if isinstance(p, tuple) and len(p) > 1 else {} for p in providers or [_PROVIDER]]
+    if provider_options is not None:
+        if len(provider_options) != len(providers or ()):
+            raise ValueError(
+                f"provider_options: {len(provider_options)}, for {len(providers or ())} providers"
+            )
+        options += provider_options
+    for name, given in zip(names * 2, options):
+        if not isinstance(given, dict):
+            raise TypeError(f"provider_options: must be dicts, not {given!r}")
+        for option in given if name == _PROVIDER else ():
+            if option not in _PROVIDER_HINTS:
+                raise UnsupportedError(f"{_PROVIDER}: option {option!r} has no meaning in Tenon")
     if _PROVIDER not in names:
         raise UnsupportedError(
             f"InferenceSession: none of the providers is there: {', '.join(names)}"

@@ -383,6 +383,32 @@ except tenon.CancelledError:
 """
 
 
+PRESSED_BEFORE = """
+import collections, ctypes, functools, operator, signal, sys
+import numpy as np
+import tenon
+
+press = functools.partial(getattr(ctypes.CDLL(None), "raise"), signal.SIGINT)
+session = tenon.load(sys.argv[1], threads=1).session()
+session.set_input("x", np.ones(2, np.float32))
+try:    # no line of Python between the signal and the run, where the interpreter would see it
+    collections.deque(map(operator.methodcaller("__call__"), [press, session.run]), maxlen=0)
+except KeyboardInterrupt:
+    print("stopped")
+"""
+
+
+def test_interrupt_before_a_run():
+    """Ctrl-C that came when a run was about to begin is not lost."""
+    ran = subprocess.run(
+        [sys.executable, "-c", PRESSED_BEFORE, DATA / "endless.onnx"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (ran.stdout, ran.stderr) == ("stopped\n", "")
+
+
 def test_interrupt():
     """Ctrl-C stops a run of the main thread, where it would raise KeyboardInterrupt."""
     ran = subprocess.run(

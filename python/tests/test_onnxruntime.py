@@ -1,10 +1,12 @@
 """Scripts of ONNX Runtime's examples with one import changed, and what is refused."""
 
+import json
 import os
 import queue
 import shutil
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -103,6 +105,75 @@ def test_options(image, tmp_path, monkeypatch):
         ort.InferenceSession(NET, 3)
     with pytest.raises(NotImplementedError, match="session.some"):
         ort.SessionOptions().add_session_config_entry("session.some", "1")
+
+
+def test_profiled_runs_are_runs(image, tmp_path, monkeypatch):
+    """Threads, missing inputs, bound values: as without a profile, which has all of the runs."""
+    monkeypatch.chdir(tmp_path)
+    options = ort.SessionOptions()
+    options.enable_profiling = True
+    session = ort.InferenceSession(NET, options)
+    want = ort.InferenceSession(NET).run(None, {"x": image})[0]
+    wrong = []
+
+    def work():
+        for _ in range(20):
+            try:
+                assert np.array_equal(session.run(None, {"x": image})[0], want)
+            except Exception as error:
+                wrong.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    [t.start() for t in threads], [t.join() for t in threads]
+    assert not wrong
+    with pytest.raises(ort.Error, match="'x' is not set"):
+        session.run(None, {})
+    with pytest.raises(ValueError, match="no output 'z'"):
+        session.run(["z"], {"x": image})
+    binding = session.io_binding()
+    binding.bind_cpu_input("x", image)
+    binding.bind_output("y")
+    session.run_with_iobinding(binding)
+    events = json.loads((tmp_path / session.end_profiling()).read_text())["traceEvents"]
+    assert len({event["args"]["run"] for event in events}) == 81
+    assert session.end_profiling() == "" and np.array_equal(
+        session.run(None, {"x": image})[0], want
+    )
+
+
+def test_element_types(session, net, image):
+    """Numbers of ONNX's TensorProto stand for types of NumPy."""
+    out = ort.OrtValue.ortvalue_from_shape_and_type([2, 5], 1)
+    assert (out.element_type(), out.data_type(), out.tensor_size_in_bytes()) == (
+        1,
+        "tensor(float)",
+        40,
+    )
+    texts = ort.OrtValue.ortvalue_from_numpy(np.array(["a", "bc"]))
+    assert (texts.element_type(), texts.data_type()) == (8, "tensor(string)")
+    binding = session.io_binding()
+    binding.bind_input("x", "cpu", 0, 1, image.shape, image.ctypes.data)
+    binding.bind_ortvalue_output("y", out)
+    session.run_with_iobinding(binding)
+    assert np.array_equal(out.numpy(), net(image))
+    with pytest.raises(NotImplementedError, match="element_type: 99 of ONNX"):
+        binding.bind_input("x", "cpu", 0, 99, image.shape, image.ctypes.data)
+
+
+def test_options_that_were_left_out(session):
+    given = [{"nonsense": "1"}]
+    with pytest.raises(NotImplementedError, match="option 'nonsense' has no meaning"):
+        ort.InferenceSession(NET, providers=["CPUExecutionProvider"], provider_options=given)
+    with pytest.raises(NotImplementedError, match="option 'nonsense' has no meaning"):
+        ort.InferenceSession(NET, providers=[("CPUExecutionProvider", given[0])])
+    with pytest.raises(ValueError, match="provider_options: 1, for 0 providers"):
+        ort.InferenceSession(NET, providers=[], provider_options=given)
+    with pytest.raises(TypeError, match="run_options: must be a RunOptions, not 5"):
+        session.run_with_iobinding(session.io_binding(), 5)
+    options = ort.SessionOptions()
+    options.graph_optimization_level = 7
+    with pytest.raises(ValueError, match="graph_optimization_level: 7 is none of"):
+        ort.InferenceSession(NET, options)
 
 
 def test_hints(session, image):
