@@ -25,6 +25,21 @@ typedef struct tn_device_program {
   const char *problem; /* why it does not build: it is not tried again; NULL: it does */
 } tn_device_program;
 
+/* Bytes of device memory, or of the host's that a device sees. */
+typedef struct tn_buffer {
+  struct tn_device *device;
+  void *handle; /* NULL: there is none */
+  void *map;    /* upload and download only */
+  uint64_t bytes;
+} tn_buffer;
+
+/* What a device tells of itself when work has ended: witness.c. */
+typedef struct tn_witness {
+  pthread_mutex_t lock;
+  tn_buffer there, here; /* made when they are needed first */
+  uint32_t word;         /* of the latest one */
+} tn_witness;
+
 typedef struct tn_device {
   const tn_allocator *a;
   tn_devices *all;
@@ -39,6 +54,7 @@ typedef struct tn_device {
   pthread_mutex_t lock;   /* queue, programs; and all calls if it is TN_DEVICE_SERIAL */
   void *queue;            /* of its own, for what is copied while planning */
   uint64_t mark;          /* of that queue, the last */
+  tn_witness witness;
   TN_VEC(tn_device_program) programs;
   atomic_uint n_built;  /* programs: built here, */
   atomic_uint n_cached; /* and made of binaries of an earlier start */
@@ -110,12 +126,6 @@ const char *tn_device_refuses(const tn_device *d, const tn_kerneldef *def);
 
 /* ---- memory ---- */
 
-typedef struct tn_buffer {
-  tn_device *device;
-  void *handle; /* NULL: there is none */
-  void *map;    /* upload and download only */
-  uint64_t bytes;
-} tn_buffer;
 /* what: for the message, "the arena". bytes 0: nothing is made. */
 tn_status tn_buffer_open(tn_device *d, uint64_t bytes, uint32_t use, const char *what,
                          tn_diag *diag, tn_buffer *out);
@@ -175,6 +185,8 @@ tn_status tn_recording_fill(tn_recording *r, const tn_device_range *to, uint32_t
 tn_status tn_recording_dispatch(tn_recording *r, void *program,
                                 const tn_device_range *const *ranges, const bool *writes,
                                 uint32_t n, const tn_dispatch *d, tn_diag *diag);
+/* All before it ends before anything behind it begins. */
+tn_status tn_recording_barrier(tn_recording *r, tn_diag *diag);
 tn_status tn_recording_end(tn_recording *r, tn_diag *diag);
 void tn_recording_close(tn_recording *r); /* also one that was not ended */
 
@@ -219,5 +231,13 @@ tn_status tn_device_kernel_record(tn_recording *r, const tn_kerneldef *def, cons
 /* The same without a recording: are the commands in order, and do the programs build? */
 tn_status tn_device_kernel_try(tn_device *d, const tn_kerneldef *def, const tn_call *call,
                                const tn_kernel_plan *plan, tn_diag *diag);
+
+/* ---- witness.c ---- */
+
+/* Until all that the queue was given has ended, by more than the driver's word; *mark is the last
+ * of the queue. TN_ERR_IO: it has not, though wait() says so, and the device is lost; then the text
+ * is in t, other errors are in diag. By one who may use the queue. */
+tn_status tn_device_settle(tn_device *d, void *queue, uint64_t *mark, double limit_ns,
+                           tn_diag *diag, tn_device_talk *t);
 
 #endif

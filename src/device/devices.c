@@ -191,12 +191,15 @@ static void device_free(tn_device *d) {
   talk_with(&t, d->a, d->def);
   const bool hangs = atomic_load(&d->hangs);
   if (hangs) d->def->owner->is_running = true;
+  if (d->queue && !hangs) driver->queue_free(&t.call, d->queue); /* what it still runs has ended */
+  tn_buffer_close(&d->witness.there);
+  tn_buffer_close(&d->witness.here);
   for (int64_t k = 0; k < d->programs.n && !hangs; k++)
     if (!d->programs.data[k].problem) driver->program_free(&t.call, d->programs.data[k].handle);
   tn_vec_free(d->a, &d->programs);
-  if (d->queue && !hangs) driver->queue_free(&t.call, d->queue);
   if (d->handle && !hangs) driver->close(&t.call, d->handle);
   tn_arena_clear(&d->arena);
+  pthread_mutex_destroy(&d->witness.lock);
   pthread_mutex_destroy(&d->lock);
   tn_free(d->a, d, sizeof *d);
 }
@@ -230,7 +233,9 @@ static tn_device *device_new(tn_devices *all, const tn_driverdef *def, uint32_t 
   d->process = (int64_t)getpid();
   atomic_init(&d->refused, 0);
   d->name = tn_arena_format(&d->arena, "%s:%u", def->driver.name, index);
-  if (d->name && !pthread_mutex_init(&d->lock, NULL)) return d;
+  const bool is_locked = d->name && !pthread_mutex_init(&d->lock, NULL);
+  if (is_locked && !pthread_mutex_init(&d->witness.lock, NULL)) return d;
+  if (is_locked) pthread_mutex_destroy(&d->lock);
   tn_arena_clear(&d->arena);
   tn_free(all->a, d, sizeof *d);
   return NULL;

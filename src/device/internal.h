@@ -16,6 +16,13 @@ struct tn_devices {
 /* A talk by one who has the lock of the device already, inside of another talk. */
 void tn_device_talk_begin(tn_device_talk *t, const tn_device *d);
 
+/* ---- witness.c; under the lock of the witness ---- */
+
+/* The last commands of a recording that is submitted once. */
+tn_status tn_witness_call(tn_recording *r, tn_diag *diag);
+/* Has the recording with the latest witness ended, as wait() says? TN_ERR_IO, with a text: no. */
+tn_status tn_witness_hear(tn_device *d, char *text, size_t size);
+
 /* ---- program_cache.c; under the lock of the device ---- */
 
 /* Makes p->handle of what an earlier start has kept. */

@@ -65,7 +65,8 @@ tn_status tn_buffer_sync(const tn_buffer *b, uint64_t offset, uint64_t bytes, bo
   return status;
 }
 
-/* Submits to the device's own queue and waits: while planning there is nothing to do beside it. */
+/* Submits to the device's own queue and waits: while planning there is nothing to do beside it. Its
+ * last command is a witness. */
 static tn_status run_alone(tn_device *d, void *recording, const char *what, tn_diag *diag) {
   static const double LIMIT_NS = 10e9;
   const tn_device_driver *driver = &d->def->driver;
@@ -78,6 +79,7 @@ static tn_status run_alone(tn_device *d, void *recording, const char *what, tn_d
   if (!status) status = tn_device_wait(&t, d->queue, d->mark, LIMIT_NS);
   if (!is_serial) pthread_mutex_unlock(&d->lock);
   tn_device_talk_close(&t);
+  if (!status) status = tn_witness_hear(d, t.text, sizeof t.text);
   return tn_device_report(&t, status, diag, what);
 }
 
@@ -85,12 +87,15 @@ static tn_status run_alone(tn_device *d, void *recording, const char *what, tn_d
 static tn_status do_alone(tn_device *d, const tn_device_range *from, const tn_device_range *to,
                           const char *what, tn_diag *diag) {
   tn_recording r;
+  pthread_mutex_lock(&d->witness.lock);
   tn_status status = tn_recording_begin(&r, d, diag);
-  if (status) return status;
-  status = from ? tn_recording_copy(&r, from, to, diag) : tn_recording_fill(&r, to, 0, diag);
+  if (!status)
+    status = from ? tn_recording_copy(&r, from, to, diag) : tn_recording_fill(&r, to, 0, diag);
+  if (!status) status = tn_witness_call(&r, diag);
   if (!status) status = tn_recording_end(&r, diag);
   if (!status) status = run_alone(d, r.handle, what, diag);
   tn_recording_close(&r);
+  pthread_mutex_unlock(&d->witness.lock);
   return status;
 }
 

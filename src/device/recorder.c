@@ -23,14 +23,15 @@ static tn_span span_of(const tn_device_range *range, bool is_write) {
   return (tn_span){range->buffer, range->offset, range->offset + range->bytes, is_write};
 }
 
+static tn_status put_barrier(tn_recording *r, tn_device_talk *t) {
+  r->open.n = 0;
+  r->n_barriers++;
+  return tn_device_answer(t, r->device->def->driver.record_barrier(&t->call, r->handle));
+}
+
 /* Before a command: its barrier, and room to remember it. */
 static tn_status order(tn_recording *r, tn_device_talk *t, const tn_span *spans, uint32_t n) {
-  tn_status status = TN_OK;
-  if (is_hazard(r, spans, n)) {
-    status = tn_device_answer(t, r->device->def->driver.record_barrier(&t->call, r->handle));
-    r->open.n = 0;
-    r->n_barriers++;
-  }
+  tn_status status = is_hazard(r, spans, n) ? put_barrier(r, t) : TN_OK;
   for (uint32_t k = 0; k < n && !status; k++)
     status = tn_vec_push(r->device->a, &r->open, spans[k]);
   r->n_commands++;
@@ -88,6 +89,14 @@ tn_status tn_recording_dispatch(tn_recording *r, void *program,
   tn_device_talk_close(&t);
   tn_free(a, spans, (uint64_t)n * sizeof *spans);
   return tn_device_report(&t, status, diag, "recording a kernel");
+}
+
+tn_status tn_recording_barrier(tn_recording *r, tn_diag *diag) {
+  tn_device_talk t;
+  tn_device_talk_open(&t, r->device);
+  const tn_status status = r->open.n ? put_barrier(r, &t) : TN_OK;
+  tn_device_talk_close(&t);
+  return tn_device_report(&t, status, diag, "recording a barrier");
 }
 
 tn_status tn_recording_end(tn_recording *r, tn_diag *diag) {

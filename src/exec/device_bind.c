@@ -275,6 +275,7 @@ static tn_status bind(tn_frame *f, tn_setup *s, const tn_end *ends, tn_diag *dia
   r->used = ++s->devices->n_used;
   s->devices->now = r;
   if (serves(s, r, ends) && is_current(f, r)) return TN_OK;
+  if (r->is_recorded) tn_lanes_settle(f);
   tn_recorded_close(s, r);
   take_ends(s, r, ends);
   choose_places(f, s, r);

@@ -17,8 +17,9 @@ static tn_status open_queue(struct tn_lane *lane, tn_diag *diag) {
 }
 
 /* Nothing of this frame runs there now. */
-static tn_status grow_arena(struct tn_lane *lane, uint64_t bytes, tn_diag *diag) {
+static tn_status grow_arena(tn_frame *f, struct tn_lane *lane, uint64_t bytes, tn_diag *diag) {
   if (bytes <= lane->arena.bytes) return TN_OK;
+  tn_lanes_settle(f);
   tn_buffer_close(&lane->arena);
   lane->arena.bytes = 0;
   lane->version++;
@@ -37,7 +38,7 @@ static tn_status open_lanes(tn_frame *f, const tn_plan *plan, tn_diag *diag) {
     const uint32_t device = plan->devices->segments[k].device;
     struct tn_lane *lane = tn_lane_of(f, device);
     status = open_queue(lane, diag);
-    if (!status) status = grow_arena(lane, plan->devices->arena_bytes[device - 1], diag);
+    if (!status) status = grow_arena(f, lane, plan->devices->arena_bytes[device - 1], diag);
   }
   return status;
 }
@@ -47,6 +48,7 @@ static bool is_left_alone(const tn_device *d) { return atomic_load(&d->hangs) !=
 
 void tn_lanes_close(tn_frame *f) {
   if (!f->lanes) return;
+  tn_lanes_settle(f);
   for (uint32_t k = 0; k < f->planner->n_devices; k++) {
     struct tn_lane *lane = &f->lanes[k];
     if (!lane->queue || is_left_alone(lane->device)) continue;
@@ -125,6 +127,7 @@ static bool hangs(const tn_frame *f, const tn_plan *plan) {
 bool tn_device_setup_close(tn_frame *f, tn_setup *s) {
   struct tn_device_setup *d = s->devices;
   if (!d) return true;
+  tn_lanes_settle(f);
   if (hangs(f, s->plan)) return false;
   for (int k = 0; k < TN_MAX_RECORDED; k++) tn_recorded_close(s, &d->recorded[k]);
   for (int32_t k = 0; d->programs && k < s->plan->n_steps; k++)

@@ -18,6 +18,7 @@ struct tn_lane {
   void *queue;    /* NULL: not yet */
   uint64_t mark;  /* of the last submission */
   uint64_t ended; /* the last that was waited for */
+  uint64_t seen;  /* the last that has ended by more than the driver's word (tn_device_settle) */
   tn_buffer arena;
   uint64_t version; /* of the arena: recordings of another one are of no use any more */
 };
@@ -112,7 +113,11 @@ tn_status tn_frame_finish_placed(tn_frame *f, int32_t k, const tn_tensor *value,
 /* device_record.c */
 tn_status tn_record_segment(tn_frame *f, tn_setup *s, int32_t segment, tn_diag *diag);
 
-/* device_run.c. Errors are in the frame's diag. */
+/* device_run.c. Before what the queue has used is freed: has it ended? If not, the device is lost,
+ * and perhaps hangs. NULL is legal. */
+void tn_lanes_settle(tn_frame *f);
+
+/* Errors are in the frame's diag. */
 tn_status tn_segment_submit(tn_frame *f, int32_t segment);
 tn_status tn_segment_wait(tn_frame *f, int32_t segment);
 /* Waits for all that was submitted, whatever comes of it. */

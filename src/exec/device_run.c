@@ -1,5 +1,6 @@
 /* A run on devices: segments are submitted, and waited for where the plan says so. What the host
  * gives is copied to staging before, what it gets from staging behind it. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cpu.h"
@@ -105,15 +106,37 @@ static bool is_first(const tn_setup *s, uint32_t device) {
 
 /* Some drivers compile a program when it is first dispatched (lavapipe, llvmpipe): that takes
  * seconds for a large model, more where the processor is busy. */
+static double limit_of(const tn_frame *f, uint32_t device, double cost_ns) {
+  return (is_first(f->now, device) ? 120e9 : 10e9) + 20 * cost_ns;
+}
+
 static tn_status wait_for(const tn_frame *f, uint32_t device, uint64_t mark, double cost_ns,
                           tn_device_talk *t) {
   struct tn_lane *lane = tn_lane_of(f, device);
-  const double limit_ns = (is_first(f->now, device) ? 120e9 : 10e9) + 20 * cost_ns;
   tn_device_talk_open(t, lane->device);
-  const tn_status status = tn_device_wait(t, lane->queue, mark, limit_ns);
+  const tn_status status = tn_device_wait(t, lane->queue, mark, limit_of(f, device, cost_ns));
   tn_device_talk_close(t);
   lane->ended = mark;
   return status;
+}
+
+/* What has ended by the driver's word: has it? */
+static tn_status settle(struct tn_lane *lane, double limit_ns, tn_diag *diag, tn_device_talk *t) {
+  *t->text = 0;
+  if (!lane->queue || lane->seen == lane->mark || tn_device_is_lost(lane->device)) return TN_OK;
+  const tn_status status =
+      tn_device_settle(lane->device, lane->queue, &lane->mark, limit_ns, diag, t);
+  lane->ended = lane->seen = lane->mark;
+  if (status && !*t->text)
+    snprintf(t->text, sizeof t->text, "nothing tells when it has ended: %s",
+             tn_status_text(status));
+  return status;
+}
+
+void tn_lanes_settle(tn_frame *f) {
+  tn_device_talk t;
+  for (uint32_t k = 0; f->lanes && k < f->planner->n_devices; k++)
+    (void)settle(&f->lanes[k], 10e9, NULL, &t);
 }
 
 static void add_event(tn_frame *f, const tn_segment *segment, uint64_t begin_ns) {
@@ -128,7 +151,11 @@ tn_status tn_segment_wait(tn_frame *f, int32_t segment) {
   const tn_setup *s = f->now;
   const tn_segment *what = &s->plan->devices->segments[segment];
   tn_device_talk t;
+  const bool is_new = !s->devices->now->recordings[segment].has_ended;
   tn_status status = wait_for(f, what->device, s->devices->marks[segment], s->plan->cost_ns, &t);
+  if (!status && is_new)
+    status = settle(tn_lane_of(f, what->device), limit_of(f, what->device, s->plan->cost_ns),
+                    f->diag, &t);
   if (status) return queue_fail(f, segment, status, t.text);
   for (int32_t k = 0; k <= segment; k++) { /* the queue is in order: those before have ended, too */
     const tn_segment *one = &s->plan->devices->segments[k];

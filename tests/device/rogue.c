@@ -185,6 +185,15 @@ static tn_status wait_not(const tn_device_call *c, void *queue, uint64_t mark,
   return TN_OK;
 }
 
+/* The last of five runs of a model with six constants: copies of these, a run, whether all of
+ * that was true, four runs. What it lies about is not submitted again. */
+static tn_status wait_last(const tn_device_call *c, void *queue, uint64_t mark,
+                           uint64_t timeout_ns) {
+  enum { HONEST = 6 + 1 + 1 + 3 };
+  static unsigned n;
+  return n++ < HONEST ? shadow_driver.wait(c, queue, mark, timeout_ns) : TN_OK;
+}
+
 /* A buffer is somewhere else each time that it is asked for. */
 static tn_status map_moves(const tn_device_call *c, void *buffer, void **out) {
   enum { BYTES = 4 << 20 };
@@ -343,6 +352,7 @@ static void misbehave(const char *how) {
   if (!strcmp(how, "submit_late")) driver.submit = submit_late, driver.wait = wait_late;
   if (!strcmp(how, "submit_once")) driver.submit = submit_once, driver.open = open_kept;
   if (!strcmp(how, "wait_not")) driver.wait = wait_not;
+  if (!strcmp(how, "wait_last")) driver.wait = wait_last;
   if (!strcmp(how, "map_moves")) driver.buffer_map = map_moves;
   if (!strcmp(how, "describe_narrow")) driver.describe = describe_narrow;
   if (!strcmp(how, "describe_infinite")) driver.describe = describe_infinite;
