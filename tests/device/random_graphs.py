@@ -2,7 +2,9 @@
 """Writes random ONNX models for devices: usage: random_graphs.py DIR FIRST_SEED COUNT.
 Those of tests/emit/random_models.py with what GPUs have kernels for besides: gathering, scattering,
 sorting, sampling, caches of keys and values, products of integers, weights in blocks, bodies, and
-chains that are fused; every fourth has larger values. Needs numpy and onnx."""
+chains that are fused; every fourth has larger values. Of seven one is in halves, one leaves the
+dims of its inputs open, one has dims of 0; what `tenon compare` has to be told of a model stands
+beside it, in NAME.args. Needs numpy and onnx."""
 import os
 import pathlib
 import sys
@@ -344,15 +346,141 @@ def loop(n):
     return out
 
 
-MORE = [top_k, gather_elements, gather_nd, scatter, scatter, cum_sum, arg, one_hot, trilu,
-        more_norms, more_norms, grid_sample, rotary, einsum, cache, integer_product, integer_conv,
-        q_linear, q_linear, block_weights, pairs, pairs, windows, windows, deform, chain, chain,
-        chain, scores, branch, loop]
+def turns(n):
+    """A Loop whose turns have products, take what is outside, and give a row each; or an If."""
+    x = n.some(rank=2)
+    rows, size = n.shape(x)
+    out, w = n.name("v"), n.floats(size, size)
+    scale = n.op("ReduceMean", [n.op("Abs", [n.input(shape=[rows, size])])], keepdims=0)
+    if not scale:
+        return None
+    nodes = [h.make_node("MatMul", [out + "a", w], [out + "m"]),
+             h.make_node("Mul", [out + "m", scale], [out + "n"]),
+             h.make_node("Softmax", [out + "n"], [out + "s"], axis=-1)]
+    if n.pick(0, 1):
+        then, other = (body(n, [h.make_node(op, [out + "s"], [out + op])], [out + op])
+                       for op in ("Tanh", "Neg"))
+        nodes += [h.make_node("ReduceSum", [out + "n"], [out + "r"], keepdims=0),
+                  h.make_node("Greater", [out + "r", n.const(np.float32(0))], [out + "g"]),
+                  h.make_node("If", [out + "g"], [out + "f"], then_branch=then, else_branch=other),
+                  h.make_node("Add", [out + "f", out + "a"], [out + "t"])]
+    else:
+        nodes += [h.make_node("Add", [out + "s", out + "a"], [out + "t"])]
+    nodes += [h.make_node("ReduceMax", [out + "t", i64(n, [1])], [out + "y"], keepdims=0),
+              h.make_node("Identity", [out + "c"], [out + "k"])]
+    g = h.make_graph(
+        nodes, "body",
+        [h.make_tensor_value_info(out + "i", T.INT64, []),
+         h.make_tensor_value_info(out + "c", T.BOOL, []),
+         h.make_tensor_value_info(out + "a", T.FLOAT, [rows, size])],
+        [h.make_tensor_value_info(out + "k", T.BOOL, []),
+         h.make_tensor_value_info(out + "t", T.FLOAT, [rows, size]),
+         h.make_tensor_value_info(out + "y", T.FLOAT, [rows])])
+    count = n.number(1, 5)
+    n.nodes.append(h.make_node("Loop", [n.const(np.int64(count)), "", x], [out, out + "rows"], out,
+                               body=g))
+    n.types[out], n.types[out + "rows"] = (T.FLOAT, (rows, size)), (T.FLOAT, (count, rows))
+    n.used.update((x, scale))
+    return out
+
+
+def scan(n):
+    x = n.some(rank=3)
+    steps, rows, size = n.shape(x)
+    out, w = n.name("v"), n.floats(size, size)
+    g = h.make_graph(
+        [h.make_node("MatMul", [out + "h", w], [out + "m"]),
+         h.make_node("Add", [out + "m", out + "x"], [out + "s"]),
+         h.make_node("Tanh", [out + "s"], [out + "t"]),
+         h.make_node("Sigmoid", [out + "t"], [out + "y"])], "body",
+        [h.make_tensor_value_info(out + "h", T.FLOAT, [rows, size]),
+         h.make_tensor_value_info(out + "x", T.FLOAT, [rows, size])],
+        [h.make_tensor_value_info(out + "t", T.FLOAT, [rows, size]),
+         h.make_tensor_value_info(out + "y", T.FLOAT, [rows, size])])
+    n.nodes.append(h.make_node("Scan", [n.floats(rows, size), x], [out, out + "all"], out, body=g,
+                               num_scan_inputs=1, scan_input_directions=[n.pick(0, 1)],
+                               scan_output_directions=[n.pick(0, 1)]))
+    n.types[out], n.types[out + "all"] = (T.FLOAT, (rows, size)), (T.FLOAT, (steps, rows, size))
+    n.used.add(x)
+    return out + "all"
+
+
+def chosen(n):
+    """Sizes that only the run can tell."""
+    x = n.some(rank=(1, 2))
+    at = n.op("NonZero", [n.op("Greater", [x, n.const(np.float32(0.3))])])
+    out = n.op("GatherND", [x, n.op("Transpose", [at], perm=[1, 0])]) if at else None
+    return out
+
+
+MORE = [turns, turns, scan, chosen, top_k, gather_elements, gather_nd, scatter, scatter, cum_sum,
+        arg, one_hot, trilu, more_norms, more_norms, grid_sample, rotary, einsum, cache,
+        integer_product, integer_conv, q_linear, q_linear, block_weights, pairs, pairs, windows,
+        windows, deform, chain, chain, chain, scores, branch, loop]
+
+
+def in_halves(m):
+    """The same model with f16 in place of f32; None where an operator knows no halves."""
+    def convert(graph):
+        for t in graph.initializer:
+            if t.data_type == T.FLOAT:
+                a = onnx.numpy_helper.to_array(t).astype(np.float16)
+                t.CopyFrom(onnx.numpy_helper.from_array(a, t.name))
+        for v in [*graph.input, *graph.output, *graph.value_info]:
+            if v.type.tensor_type.elem_type == T.FLOAT:
+                v.type.tensor_type.elem_type = T.FLOAT16
+        for node in graph.node:
+            if node.op_type in ("DynamicQuantizeLinear", "MatMulInteger", "ConvInteger"):
+                raise ValueError(node.op_type)
+            for a in node.attribute:
+                if a.name == "to" and a.i == T.FLOAT:
+                    a.i = T.FLOAT16
+                if a.type == onnx.AttributeProto.GRAPH:
+                    convert(a.g)
+    try:
+        convert(m.graph)
+        onnx.checker.check_model(m, full_check=True)
+    except (ValueError, onnx.checker.ValidationError, onnx.shape_inference.InferenceError):
+        return None
+    return m
+
+
+def with_open_dims(m):
+    """The same model, whose inputs' dims have names; and what sizes they have in this one."""
+    sizes = []
+    for v in m.graph.input:
+        for k, d in enumerate(v.type.tensor_type.shape.dim):
+            sizes.append(f"--dim {v.name}_{k}={d.dim_value}")
+            d.dim_param = f"{v.name}_{k}"
+    for v in m.graph.output:
+        v.type.tensor_type.ClearField("shape")
+    return m, " ".join(sizes)
+
+
+def kind_of(seed):
+    return {4: "halves", 5: "open", 6: "empty"}.get(seed % 7, "")
+
+
+def model_of(seed):
+    """The model and what compare is told; None: there is none."""
+    n = make(seed)
+    m, args = n.model(), ""
+    if not n.nodes or not m.graph.output:
+        return None, ""
+    onnx.checker.check_model(m)
+    if kind_of(seed) == "halves":
+        return in_halves(m), "--rtol 0.02 --atol 0.02"
+    return with_open_dims(m) if kind_of(seed) == "open" else (m, args)
 
 
 def make(seed):
     n = base.Net(seed + 10 ** 6)
     base.MOST = 6000
+    if kind_of(seed) == "empty":
+        n.has_empty = True
+        shape = [n.number(1, 6) for _ in range(n.number(1, 4))]
+        shape[n.number(0, len(shape) - 1)] = 0
+        n.input(shape=shape)
     if seed % 4 == 3:
         base.MOST = 60000
         n.input(shape=[1, n.number(3, 40), n.number(8, 34), n.number(8, 34)])
@@ -371,11 +499,10 @@ def main():
     os.makedirs(folder, exist_ok=True)
     seed = first
     while count:
-        n = make(seed)
-        m = n.model()
-        if n.nodes and m.graph.output:
-            onnx.checker.check_model(m)
+        m, args = model_of(seed)
+        if m:
             onnx.save(m, os.path.join(folder, f"g{seed}.onnx"))
+            pathlib.Path(folder, f"g{seed}.args").write_text(args)
             count -= 1
         seed += 1
 

@@ -22,6 +22,7 @@ class Net:
         self.rng = np.random.default_rng(seed)
         self.nodes, self.inputs, self.weights, self.types = [], [], {}, {}
         self.used, self.n = set(), 0
+        self.has_empty = False  # may values have dims of 0?
 
     def pick(self, *choices):
         return choices[self.rng.integers(len(choices))]
@@ -65,7 +66,7 @@ class Net:
         return h.make_model(graph, opset_imports=[h.make_opsetid("", 23)], ir_version=10)
 
     def op(self, op, inputs, n_outputs=1, **attributes):
-        """The outputs' names; None where the shapes are none, or are large, or empty."""
+        """The outputs' names; None where the shapes are none, or are large, or wrongly empty."""
         outputs = [self.name("v") for _ in range(n_outputs)]
         self.nodes.append(h.make_node(op, [i or "" for i in inputs], outputs, outputs[0],
                                       **attributes))
@@ -82,8 +83,8 @@ class Net:
             for o in m.graph.output:
                 t = o.type.tensor_type
                 dims = [d.dim_value for d in t.shape.dim]
-                if not t.elem_type or not t.HasField("shape") or 0 in dims or \
-                        np.prod(dims) > MOST or len(dims) > 6:
+                if not t.elem_type or not t.HasField("shape") or \
+                        (0 in dims and not self.has_empty) or np.prod(dims) > MOST or len(dims) > 6:
                     raise ValueError("shape")
                 self.types[o.name] = (t.elem_type, tuple(dims))
         except Exception:
