@@ -10,9 +10,27 @@
 
 #include <string.h>
 
+#include "base/pages.h"
 #include "plan/constants/packed_key.h"
+#include "tenon/kit/checked.h"
 
 enum { MAX_IDLE = 64, MAX_IDLE_FORMS = 2 };
+
+/* States of a plan stand side by side in one block of memory, since the system gives large ones in
+ * huge pages: of small pages each costs the first start more than packing what stands in it. */
+typedef struct state_block {
+  uint64_t bytes, used;
+  int64_t n; /* states in it; while it is being filled one more */
+  uint8_t *data;
+} state_block;
+
+enum { BESIDE = 64, MIN_BLOCK = 1 << 20, HUGE_PAGE = 2 << 20, MAX_BRIEF = 8 << 20 };
+
+/* Where constants stand that prepare() alone reads. */
+typedef struct brief_room {
+  void *data;
+  uint64_t bytes;
+} brief_room;
 
 typedef struct tn_packed_entry {
   tn_packed_key key;
@@ -20,6 +38,7 @@ typedef struct tn_packed_entry {
   TN_VEC(tn_const *) consts;   /* references: their ids stand in the key */
   const tn_kerneldef *def;
   void *state;
+  state_block *block;   /* that it stands in; NULL: in none */
   uint64_t bytes, used; /* used: when it was last given out */
   int64_t users;
   bool is_mapped;   /* the state belongs to the file of prepared weights */
@@ -43,8 +62,105 @@ struct tn_packed_cache {
   uint64_t mapped_bytes;    /* of states that came from there */
   uint64_t kept_bytes;      /* of states that are there, as far as is known here */
   uint64_t new_bytes;       /* of states that should be there, and are not */
+  uint64_t expected_bytes;  /* of the states of the plan that is made */
+  state_block *block;       /* for them; NULL: not yet */
+  TN_VEC(brief_room) rooms; /* that nobody is in */
   bool is_saving;
 };
+
+/* ---- memory ---- */
+
+/* A sanitizer watches blocks, and tests count what other allocators give. */
+static bool shares_blocks(const tn_packed_cache *c) {
+  return c->a->alloc == tn_default_allocator()->alloc &&
+         !(TN_FLAVOUR & (TN_FLAVOUR_ASAN | TN_FLAVOUR_MSAN));
+}
+
+/* Huge pages begin at multiples of their size, and so does memory of whole ones. */
+static uint64_t whole_pages(uint64_t bytes) {
+  const uint64_t rest = bytes % HUGE_PAGE;
+  return bytes >= MIN_BLOCK && rest >= MIN_BLOCK ? bytes - rest + HUGE_PAGE : bytes;
+}
+
+/* Under the lock. */
+static void leave_block(const tn_packed_cache *c, state_block *b) {
+  if (!b || --b->n) return;
+  tn_free(c->a, b->data, b->bytes);
+  tn_free(c->a, b, sizeof *b);
+}
+
+static state_block *block_new(const tn_packed_cache *c) {
+  state_block *b = tn_alloc(c->a, sizeof *b);
+  if (!b) return NULL;
+  b->bytes = whole_pages(c->expected_bytes);
+  b->data = tn_alloc(c->a, b->bytes);
+  b->n = 1;
+  if (b->data) return b;
+  tn_free(c->a, b, sizeof *b);
+  return NULL;
+}
+
+/* Memory for a state, zeroed. */
+static void *alloc_state(tn_packed_cache *c, tn_packed_entry *e) {
+  const uint64_t bytes = tn_round_up(e->bytes, BESIDE);
+  pthread_mutex_lock(&c->lock);
+  if (!c->block && c->expected_bytes >= MIN_BLOCK) c->block = block_new(c);
+  if (c->block && bytes <= c->block->bytes - c->block->used) {
+    e->block = c->block;
+    e->block->n++;
+    e->block->used += bytes;
+  }
+  void *state = e->block ? e->block->data + e->block->used - bytes : NULL;
+  pthread_mutex_unlock(&c->lock);
+  return state ? state : tn_alloc(c->a, e->bytes);
+}
+
+/* Under the lock. */
+static void free_state(const tn_packed_cache *c, const tn_packed_entry *e) {
+  if (!e->block) {
+    tn_free(c->a, e->state, e->bytes);
+    return;
+  }
+  tn_pages_forget(e->state, e->bytes);
+  leave_block(c, e->block);
+}
+
+void tn_packed_begin(tn_packed_cache *c, uint64_t bytes, int64_t n) {
+  pthread_mutex_lock(&c->lock);
+  c->expected_bytes = shares_blocks(c) ? bytes + (uint64_t)n * BESIDE : 0;
+  pthread_mutex_unlock(&c->lock);
+}
+
+void tn_packed_end(tn_packed_cache *c) {
+  pthread_mutex_lock(&c->lock);
+  c->expected_bytes = 0;
+  leave_block(c, c->block);
+  c->block = NULL;
+  for (int64_t k = 0; k < c->rooms.n; k++)
+    tn_free(c->a, c->rooms.data[k].data, c->rooms.data[k].bytes);
+  c->rooms.n = 0;
+  pthread_mutex_unlock(&c->lock);
+}
+
+/* Room for `bytes`, one that was left if there is any; data NULL: there is no memory. */
+static brief_room enter_room(tn_packed_cache *c, uint64_t bytes) {
+  brief_room room = {NULL, 0};
+  pthread_mutex_lock(&c->lock);
+  if (c->rooms.n) room = c->rooms.data[--c->rooms.n];
+  pthread_mutex_unlock(&c->lock);
+  if (room.data && room.bytes >= bytes) return room;
+  tn_free(c->a, room.data, room.bytes);
+  room.bytes = whole_pages(bytes);
+  room.data = tn_alloc_raw(c->a, room.bytes);
+  return room;
+}
+
+static void leave_room(tn_packed_cache *c, brief_room room) {
+  pthread_mutex_lock(&c->lock);
+  const bool kept = room.data && !tn_vec_push(c->a, &c->rooms, room);
+  pthread_mutex_unlock(&c->lock);
+  if (!kept) tn_free(c->a, room.data, room.bytes);
+}
 
 /* ---- entries ---- */
 
@@ -53,7 +169,7 @@ static void entry_free(tn_packed_cache *c, tn_packed_entry *e) {
   tn_vec_free(c->a, &e->consts);
   tn_vec_free(c->a, &e->key);
   tn_vec_free(c->a, &e->mapped_ranges);
-  if (!e->is_mapped) tn_free(c->a, e->state, e->bytes);
+  if (!e->is_mapped) free_state(c, e);
   tn_free(c->a, e, sizeof *e);
 }
 
@@ -146,30 +262,86 @@ static void drop_idle(tn_packed_cache *c, int64_t at) {
   }
 }
 
-static void drop(const tn_packed_entry *e, int64_t n) {
-  for (int64_t k = 0; k < n; k++) tn_const_drop(e->consts.data[k]);
+/* A constant of a file that is copied for its readers, and not converted: a copy for this one is
+ * cheaper than pages of its own that come and go. */
+static bool is_brief(const tn_const *constant) {
+  return constant && constant->is_lazy && constant->dtype == TN_NONE &&
+         constant->bytes <= MAX_BRIEF;
 }
 
-/* What prepare() reads. */
-static tn_status fetch(const tn_packed_entry *e) {
-  for (int64_t k = 0; k < e->consts.n; k++) {
-    if (!tn_const_fetch(e->consts.data[k])) continue;
-    drop(e, k);
+static void drop(const tn_packed_of *of, uint32_t n) {
+  for (uint32_t k = 0; k < n; k++)
+    if (of->call->inputs[k] && !is_brief(of->consts[k])) tn_const_drop(of->consts[k]);
+}
+
+/* What prepare() reads, but for what is copied for it. */
+static tn_status fetch(const tn_packed_of *of) {
+  for (uint32_t k = 0; k < of->call->n_inputs; k++) {
+    if (!of->call->inputs[k] || is_brief(of->consts[k]) || !tn_const_fetch(of->consts[k])) continue;
+    drop(of, k);
     return TN_ERR_MEMORY;
   }
   return TN_OK;
 }
 
-static tn_status prepare(const tn_packed_entry *e, const tn_call *call, tn_diag *diag) {
-  tn_call with_state = *call;
+static uint64_t brief_bytes(const tn_packed_of *of) {
+  uint64_t bytes = 0;
+  for (uint32_t k = 0; k < of->call->n_inputs; k++)
+    if (of->call->inputs[k] && is_brief(of->consts[k]))
+      bytes += tn_round_up(of->consts[k]->bytes, BESIDE);
+  return bytes;
+}
+
+/* Inputs that read copies in `room`. */
+static void copy_brief(const tn_packed_of *of, uint8_t *room, const tn_tensor **inputs,
+                       tn_tensor *types) {
+  for (uint32_t k = 0; k < of->call->n_inputs; k++) {
+    const tn_const *c = of->consts[k];
+    inputs[k] = of->call->inputs[k];
+    if (!inputs[k] || !is_brief(c)) continue;
+    memcpy(room, c->source, (size_t)c->bytes);
+    if (c->is_mapped) tn_pages_forget(c->source, c->bytes);
+    types[k] = *inputs[k];
+    types[k].data = room + ((const uint8_t *)inputs[k]->data - (const uint8_t *)c->data);
+    inputs[k] = &types[k];
+    room += tn_round_up(c->bytes, BESIDE);
+  }
+}
+
+static tn_status prepare_with(const tn_packed_of *of, tn_call *call) {
+  tn_status s = fetch(of);
+  if (s) return s;
+  if (of->def->kernel.prepare) s = of->def->kernel.prepare(call);
+  drop(of, of->call->n_inputs);
+  return s;
+}
+
+static tn_status prepare_brief(tn_packed_cache *c, const tn_packed_of *of, tn_call *call,
+                               uint64_t bytes) {
+  tn_arena arena;
+  tn_arena_init(&arena, c->a);
+  const uint64_t n = call->n_inputs;
+  const tn_tensor **inputs = tn_arena_alloc(&arena, n * sizeof *inputs);
+  tn_tensor *types = tn_arena_alloc(&arena, n * sizeof *types);
+  const brief_room room = enter_room(c, bytes);
+  tn_status s = inputs && types && room.data ? TN_OK : TN_ERR_MEMORY;
+  if (!s) copy_brief(of, room.data, inputs, types);
+  call->inputs = inputs;
+  if (!s) s = prepare_with(of, call);
+  leave_room(c, room);
+  tn_arena_clear(&arena);
+  return s;
+}
+
+static tn_status prepare(tn_packed_cache *c, const tn_packed_entry *e, const tn_packed_of *of,
+                         tn_diag *diag) {
+  tn_call with_state = *of->call;
   with_state.state = e->state;
   with_state.state_bytes = e->bytes;
   with_state.self = e->def->owner ? e->def->owner->self : NULL;
   int64_t before = diag ? tn_diag_count(diag) : 0;
-  tn_status s = fetch(e);
-  if (s) return s;
-  if (e->def->kernel.prepare) s = e->def->kernel.prepare(&with_state);
-  drop(e, e->consts.n);
+  const uint64_t bytes = brief_bytes(of);
+  tn_status s = bytes ? prepare_brief(c, of, &with_state, bytes) : prepare_with(of, &with_state);
   char text[TN_ANSWER_TEXT];
   s = tn_answer_status(s, text, sizeof text);
   if (s && diag && tn_diag_count(diag) == before)
@@ -197,12 +369,12 @@ static void find_kept(const tn_packed_cache *c, tn_packed_entry *e, const tn_pac
   e->state = (void *)(uintptr_t)state; /* read-only memory, as states are once they are made */
 }
 
-static tn_status make_state(const tn_packed_cache *c, tn_packed_entry *e, const tn_packed_of *of,
+static tn_status make_state(tn_packed_cache *c, tn_packed_entry *e, const tn_packed_of *of,
                             tn_diag *diag) {
   find_kept(c, e, of, diag);
   if (e->state) return TN_OK;
-  e->state = tn_alloc(c->a, e->bytes);
-  if (e->state) return prepare(e, of->call, diag);
+  e->state = alloc_state(c, e);
+  if (e->state) return prepare(c, e, of, diag);
   return tn_fail(diag, TN_ERR_MEMORY, "kernel '%s': no memory for %llu bytes of prepared constants",
                  e->def->kernel.name, (unsigned long long)e->bytes);
 }

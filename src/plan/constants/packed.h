@@ -15,6 +15,10 @@ tn_const *tn_packed_find_constant(tn_packed_cache *c, const tn_const *from, cons
 /* Keeps `made`, so that later plans find it. Lack of memory loses it. Any thread. */
 void tn_packed_keep_constant(tn_packed_cache *c, tn_const *from, const tn_tensor *to,
                              tn_const *made);
+/* Around the making of a plan whose n states take so many bytes, those that are there already
+ * included: they stand side by side then. Plans that are made at the same time do no harm. */
+void tn_packed_begin(tn_packed_cache *c, uint64_t bytes, int64_t n);
+void tn_packed_end(tn_packed_cache *c);
 /* The plan that got this state from tn_packed_get is gone. NULL does nothing. Any thread. */
 void tn_packed_release(tn_packed_cache *c, void *state);
 

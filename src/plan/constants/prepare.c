@@ -77,6 +77,7 @@ tn_status tn_arrange_prepare(tn_arrangement *r) {
   crew c = {.r = r};
   tn_status status = TN_OK;
   if (!r->wants.n) return TN_OK;
+  tn_packed_begin(r->p->states, r->plan->state_bytes, r->wants.n);
   if (r->plan->state_bytes >= WORTH_THREADS) {
     qsort(r->wants.data, (size_t)r->wants.n, sizeof *r->wants.data, by_size);
     while (c.n < r->wants.n && is_for_threads(&r->wants.data[c.n])) c.n++;
@@ -87,6 +88,7 @@ tn_status tn_arrange_prepare(tn_arrangement *r) {
     tn_want *w = &r->wants.data[k];
     status = k < c.n ? w->status : get_state(r, w);
   }
+  tn_packed_end(r->p->states);
   if (!status) tn_packed_cache_save(r->p->states, false, r->diag);
   return status;
 }
