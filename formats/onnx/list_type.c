@@ -1,23 +1,5 @@
-/* TypeProto of sequences, optionals and maps, and what readers ask of features. */
+/* TypeProto of sequences, optionals and maps. */
 #include "reader.h"
-
-tn_status onnx_want_feature(const onnx_reader *r, tn_feature which, const uint8_t *at,
-                            const char *what) {
-  const tn_host *host = r->host;
-  const void *extension = TN_HAS(host, get_extension) && host->get_extension
-                              ? host->get_extension(r->source->ctx, TN_FEATURES)
-                              : NULL;
-  union {
-    const void *in;
-    tn_features *out;
-  } features = {extension}; /* the runtime's, which everybody may note in */
-  tn_note_feature(features.out, which);
-  if (tn_has_feature(features.out, which)) return TN_OK;
-  return onnx_fail(r, TN_ERR_UNSUPPORTED, at,
-                   "%s, which this program was linked without; "
-                   "to have them: tenon select MODEL",
-                   what);
-}
 
 tn_status onnx_list_type_read(const onnx_type_reader *t, onnx_span message, uint32_t kind,
                               int32_t depth, tn_tensor *out) {

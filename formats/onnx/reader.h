@@ -53,7 +53,8 @@ tn_status onnx_any_type_read(const onnx_type_reader *t, onnx_span message, int32
  * the innermost elements. */
 tn_status onnx_list_type_read(const onnx_type_reader *t, onnx_span message, uint32_t kind,
                               int32_t depth, tn_tensor *out);
-/* Notes that a model has this; a program may be linked without it. what: for the message. */
+/* want_feature.c: notes that a model has this; a program may be linked without it. what: for the
+ * message. */
 tn_status onnx_want_feature(const onnx_reader *r, tn_feature which, const uint8_t *at,
                             const char *what);
 #define ONNX_LISTS "lists"

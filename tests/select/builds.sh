@@ -27,7 +27,7 @@ others=("$data"/{mnn/net/model.mnn,tflite/net/model.tflite,torchexport/net/model
   "$data"/{executorch/net/model.pte,caffe/net/model.prototxt} \
   "$data/tensorflow/saved/saved_model.pb")
 models+=("${others[@]}")
-for row in net:net two:two shared:shared cut:cut formats:formats; do
+for row in net:net two:two shared:shared typed:typed sparse:sparse cut:cut formats:formats; do
   program=$build/hello_${row%:*} list=$build/selected_${row#*:}.select/parts.txt
   for model in "${models[@]}"; do
     # it does not end; it has inputs that hello cannot make
