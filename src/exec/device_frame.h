@@ -55,7 +55,8 @@ struct tn_device_setup {
   struct tn_flow *flow;
   tn_end *ends; /* of the run that begins */
   uint64_t *marks, *begun_ns;
-  void **programs; /* per step; kernels of the CPU only */
+  uint64_t first_ns; /* the longest that a first run of a recording took */
+  void **programs;   /* per step; kernels of the CPU only */
   tn_buffer up[TN_MAX_DEVICES], down[TN_MAX_DEVICES];
 };
 

@@ -84,7 +84,8 @@ tn_status tn_segment_submit(tn_frame *f, int32_t segment) {
     return queue_fail(f, segment, TN_ERR_IO, "it was lost before");
   tn_device_talk t;
   tn_device_talk_open(&t, lane->device);
-  s->devices->begun_ns[segment] = f->profile ? tn_now_ns() : 0;
+  const bool is_new = !s->devices->now->recordings[segment].has_ended;
+  s->devices->begun_ns[segment] = f->profile || is_new ? tn_now_ns() : 0;
   status = tn_device_answer_submit(
       &t, lane->device->def->driver.submit(
               &t.call, lane->queue, s->devices->now->recordings[segment].handle, lane->mark + 1));
@@ -105,9 +106,17 @@ static bool is_first(const tn_setup *s, uint32_t device) {
 }
 
 /* Some drivers compile a program when it is first dispatched (lavapipe, llvmpipe): that takes
- * seconds for a large model, more where the processor is busy. */
+ * seconds for a large model, more where the processor is busy; there the estimate says little, and
+ * what first runs took says more. */
 static double limit_of(const tn_frame *f, uint32_t device, double cost_ns) {
-  return (is_first(f->now, device) ? 120e9 : 10e9) + 20 * cost_ns;
+  const double limit_ns = (is_first(f->now, device) ? 120e9 : 10e9) + 20 * cost_ns;
+  const double first_ns = (double)f->now->devices->first_ns;
+  return limit_ns > 20 * first_ns ? limit_ns : 20 * first_ns;
+}
+
+static void note_first(const tn_setup *s, int32_t segment) {
+  const uint64_t ns = tn_now_ns() - s->devices->begun_ns[segment];
+  if (ns > s->devices->first_ns) s->devices->first_ns = ns;
 }
 
 static tn_status wait_for(const tn_frame *f, uint32_t device, uint64_t mark, double cost_ns,
@@ -157,6 +166,7 @@ tn_status tn_segment_wait(tn_frame *f, int32_t segment) {
     status = settle(tn_lane_of(f, what->device), limit_of(f, what->device, s->plan->cost_ns),
                     f->diag, &t);
   if (status) return queue_fail(f, segment, status, t.text);
+  if (is_new) note_first(s, segment);
   for (int32_t k = 0; k <= segment; k++) { /* the queue is in order: those before have ended, too */
     const tn_segment *one = &s->plan->devices->segments[k];
     if (one->device != what->device || !s->devices->marks[k]) continue;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "shadow.gen.h"
@@ -185,6 +186,17 @@ static tn_status wait_not(const tn_device_call *c, void *queue, uint64_t mark,
   return TN_OK;
 }
 
+/* The first run is slow: later ones are given time for it, too. */
+static tn_status wait_slow(const tn_device_call *c, void *queue, uint64_t mark,
+                           uint64_t timeout_ns) {
+  static const struct timespec slow = {0, 600000000};
+  enum { COPIES = 6 };
+  static unsigned n;
+  if (n++ == COPIES) nanosleep(&slow, NULL);
+  if (n > COPIES + 2 && timeout_ns < 12000000000) return TN_ERR_STATE;
+  return shadow_driver.wait(c, queue, mark, timeout_ns);
+}
+
 /* The last of five runs of a model with six constants: copies of these, a run, whether all of
  * that was true, four runs. What it lies about is not submitted again. */
 static tn_status wait_last(const tn_device_call *c, void *queue, uint64_t mark,
@@ -352,6 +364,7 @@ static void misbehave(const char *how) {
   if (!strcmp(how, "submit_late")) driver.submit = submit_late, driver.wait = wait_late;
   if (!strcmp(how, "submit_once")) driver.submit = submit_once, driver.open = open_kept;
   if (!strcmp(how, "wait_not")) driver.wait = wait_not;
+  if (!strcmp(how, "wait_slow")) driver.wait = wait_slow;
   if (!strcmp(how, "wait_last")) driver.wait = wait_last;
   if (!strcmp(how, "map_moves")) driver.buffer_map = map_moves;
   if (!strcmp(how, "describe_narrow")) driver.describe = describe_narrow;

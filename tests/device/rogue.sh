@@ -50,6 +50,8 @@ lie="wait() says that all has ended, but a word that is filled and copied at its
 TENON_SHADOW=delay=3000 says wait_not 3 "${device}copying constants: $lie" "${run[@]}"
 TENON_SHADOW=delay=3000 says wait_not 0 "$good" "${run[@]}" --fallback warn
 TENON_SHADOW=delay=3000 says wait_last 0 "y: f32?1,5?  min " "${run[@]}" --repeat 5
+# how long a run may take depends on what the first one took
+says wait_slow 0 "$good" "${run[@]}" --repeat 3
 
 # An answer that is no memory and no loss is one that the device refuses what is needed of it: the
 # CPU takes over, if the policy lets it.
