@@ -22,6 +22,9 @@ endif()
 # As they stand in the source folder, so that the links between them lead somewhere.
 install(DIRECTORY docs examples TYPE DOC PATTERN "tenon.1" EXCLUDE PATTERN build EXCLUDE
   PATTERN "*.sh" PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+# What pages say to copy, or show how something is done.
+install(DIRECTORY devices/null devices/shadow DESTINATION ${CMAKE_INSTALL_DOCDIR}/devices)
+install(DIRECTORY plugins/acme DESTINATION ${CMAKE_INSTALL_DOCDIR}/plugins)
 install(FILES abi/tenon.symbols DESTINATION ${CMAKE_INSTALL_DOCDIR}/abi)
 install(DIRECTORY ${CMAKE_BINARY_DIR}/docs/ops DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
 

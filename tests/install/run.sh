@@ -56,6 +56,19 @@ exported=$(nm -D --defined-only "$plugin" | awk '$2 != "w" { print $3 }')
 [ "$exported" = tn_plugin_query ] || { echo "acme.so exports: $exported"; exit 1; }
 ! ldd "$plugin" | grep -i tenon || { echo "acme.so is linked with Tenon"; exit 1; }
 
+# A driver from the copy that is installed, with the lines that docs/add-a-device.md has for it.
+echo "== a driver"
+page=$(find "$stage" -name add-a-device.md) null=$(find "$stage" -name null.c)
+{
+  grep -v null.gen.h "$null"
+  sed -n '/^   static const tn_device_driver/,/^   }/s/^   //p' "$page"
+} | sed 's/NAME_driver/null_driver/; s/"NAME"/"mine"/; s/\.name = "null"/.name = "mine"/' \
+  >"$work/mine.c"
+cc -std=c11 -shared -fPIC -Werror -I "$stage/include" "$work/mine.c" -o "$work/mine.so"
+drivers=$("$stage/bin/tenon" device list --plugin "$work/mine.so")
+grep -qF "mine: the null driver has no hardware: it is to copy" <<<"$drivers" ||
+  { echo "a driver made of null.c is not there: $drivers"; exit 1; }
+
 # The header alone, no generator, no build system: the plug-in is one call of the compiler.
 echo "== plain cc"
 cc -std=c11 -Wall -Wextra -Werror -shared -fPIC -I "$stage/include" \
