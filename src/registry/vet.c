@@ -87,6 +87,10 @@ static bool is_readable(tn_vet *v, const char *member, const void *p, uint64_t b
 }
 
 bool tn_vet_copy(tn_vet *v, const void *from, uint32_t needed, uint32_t size, void *out) {
+  if (tn_vet_trusts(v)) { /* compiled with this host, so as long as its own */
+    memcpy(out, from, size);
+    return true;
+  }
   memset(out, 0, size);
   if (!is_readable(v, "head", from, sizeof(tn_head))) return false;
   tn_head head;

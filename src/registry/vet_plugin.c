@@ -117,6 +117,7 @@ static bool vet_format_name(tn_vet *v, const char *name) {
 static bool vet_format_ops(tn_vet *v, tn_format *format) {
   const void *table = format->ops;
   const uint32_t n = format->n_ops;
+  if (tn_vet_trusts(v)) return true;
   format->ops = NULL;
   format->n_ops = 0;
   if (!tn_vet_table(v, "ops", table, n, TN_LIMIT_PARTS)) return false;

@@ -138,7 +138,7 @@ void tn_packed_end(tn_packed_cache *c) {
   c->block = NULL;
   for (int64_t k = 0; k < c->rooms.n; k++)
     tn_free(c->a, c->rooms.data[k].data, c->rooms.data[k].bytes);
-  c->rooms.n = 0;
+  tn_vec_free(c->a, &c->rooms);
   pthread_mutex_unlock(&c->lock);
 }
 
