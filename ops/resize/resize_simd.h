@@ -80,7 +80,7 @@ RESIZE_INLINE void row_loads(const resize_state *st, const float *row, int64_t t
   }
 }
 
-/* Slices of `inner` elements, at least a vector. */
+/* Slices of `inner` elements, at least a vector, of which the last two may overlap. */
 RESIZE_INLINE void row_slices(const resize_state *st, const float *row, int64_t taps, bool weighs,
                               int64_t copies, float *out) {
   const resize_table *t = &st->tables[st->last];
@@ -90,15 +90,15 @@ RESIZE_INLINE void row_slices(const resize_state *st, const float *row, int64_t 
     const int64_t *index = t->index + x * taps;
     const float *w = t->weight_f32 + x * taps;
     for (int64_t j = 0; j < inner; j += TN_VF_LANES) {
-      const tn_vf_mask live = tn_vf_mask_first(tn_min_i64(TN_VF_LANES, inner - j));
+      const int64_t at = tn_min_i64(j, inner - TN_VF_LANES);
       tn_vf sum = tn_vf_set1(0);
       for (int64_t k = 0; k < taps; k++) {
-        const tn_vf v = tn_vf_load_mask(live, row + index[k] * inner + j);
+        const tn_vf v = tn_vf_load(row + index[k] * inner + at);
         sum = !weighs  ? v
               : k == 0 ? tn_vf_mul(tn_vf_set1(w[k]), v)
                        : tn_vf_fma(tn_vf_set1(w[k]), v, sum);
       }
-      for (int64_t k = 0; k < copies; k++) tn_vf_store_mask(out + k * n + j, live, sum);
+      for (int64_t k = 0; k < copies; k++) tn_vf_store(out + k * n + at, sum);
     }
   }
 }

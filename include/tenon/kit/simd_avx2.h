@@ -47,8 +47,12 @@ static inline tn_vf_mask tn_vf_mask_and_not(tn_vf_mask a, tn_vf_mask b) { /* in 
 static inline tn_vf tn_vf_load_mask(tn_vf_mask m, const float *p) {
   return _mm256_maskload_ps(p, m);
 }
+/* Most are whole, and AMD's processors take dozens of steps for a masked store. */
 static inline void tn_vf_store_mask(float *p, tn_vf_mask m, tn_vf v) {
-  _mm256_maskstore_ps(p, m, v);
+  if (_mm256_movemask_ps(_mm256_castsi256_ps(m)) == 0xff)
+    _mm256_storeu_ps(p, v);
+  else
+    _mm256_maskstore_ps(p, m, v);
 }
 static inline tn_vf tn_vf_load_if(tn_vf_mask m, const float *p) { return tn_vf_load_mask(m, p); }
 static inline tn_vf tn_vf_keep(tn_vf_mask m, tn_vf v) {
