@@ -10,6 +10,7 @@ tn_status grouped_of(const tn_call *call, grouped *out) {
                             "A, B and ends have ranks %d, %d and %d; they must be 2, 3 and 1",
                             (int)p.a->rank, (int)p.b->rank, (int)p.ends->rank);
   *out = p;
+  out->y = call->outputs[0]->data;
   out->rows = p.a->shape[0];
   out->k = p.a->shape[1];
   out->groups = p.b->shape[0];
@@ -67,12 +68,11 @@ tn_status grouped_matmul_reference(const tn_call *call) {
   grouped p;
   tn_status s = grouped_of(call, &p);
   if (s) return s;
-  float *y = call->outputs[0]->data;
-  for (int64_t at = 0; at < p.rows * p.n; at++) y[at] = 0;
+  for (int64_t at = 0; at < p.rows * p.n; at++) p.y[at] = 0;
   for (int64_t group = 0, begin, end; group < p.groups && !s; group++) {
     s = grouped_rows(call, &p, group, &begin, &end);
     for (int64_t at = begin * p.n; !s && at < end * p.n; at++)
-      y[at] = (float)product(&p, at / p.n, group, at % p.n);
+      p.y[at] = (float)product(&p, at / p.n, group, at % p.n);
   }
   return s;
 }
