@@ -8,7 +8,7 @@
 /* ---- boxes ---- */
 
 /* Indices of boxes that are kept, i32, and how many: n_out 1 to 3, as the versions of the operator
- * have them. */
+ * have them. The first has its threshold as an attribute. */
 static tn_status suppress(const tn_call *call, tn_graph *graph, int32_t node, int scores_at,
                           int valid_at) {
   const tn_lowering l = tn_low_open(call, graph, node);
@@ -20,7 +20,10 @@ static tn_status suppress(const tn_call *call, tn_graph *graph, int32_t node, in
   const int32_t in[] = {
       tn_low_reshape(&l, tn_low_in(&l, 0), 3, box_shape),
       tn_low_reshape(&l, tn_low_in(&l, 1), 3, score_shape), most,
-      tn_low_reshape(&l, tn_low_in(&l, 3), 1, &one),
+      tn_low_type(&l, 3)
+          ? tn_low_reshape(&l, tn_low_in(&l, 3), 1, &one)
+          : tn_low_reshape(&l, tn_low_number(&l, TN_F32, tn_low_float(&l, "iou_threshold", 0.5)), 1,
+                           &one),
       tn_low_type(&l, 4) ? tn_low_reshape(&l, tn_low_in(&l, 4), 1, &one) : TN_NO_ID};
   const int32_t all = tn_low_emit(&l, "NonMaxSuppression", in, 5, NULL, 0);
   int32_t kept = lo_squeeze(&l, lo_slice(&l, all, 1, 2, 3), 1), out[3];

@@ -36,7 +36,9 @@ const char *TN_SIMD_NAME(quant_rows_refuse)(const tn_call *call) {
   return x->shape[1] > MOST_K ? "takes up to 33000 channels" : NULL;
 }
 
-/* ---- weights: panels; by lanes scales, biases, zero points; whether some of these matter ---- */
+/* ---- weights: panels; by lanes scales, biases, zero points; how panels are read ---- */
+
+enum { PLAIN, WITH_ZEROS, OF_BYTES }; /* by weights; by their zero points, too; see below */
 
 static char *panel_of(const rows *r, const void *state, int64_t panel) {
   return (char *)(uintptr_t)state + panel * r->panel_bytes;
@@ -64,6 +66,83 @@ static int32_t pack_filter(const quant_conv *q, const rows *r, int64_t j, void *
   return (int32_t)more;
 }
 
+#if defined(TN_DOT_SIGNED_BYTES)
+
+/* One row is multiplied by weights as bytes, for those of 16 bits are twice as much to read. */
+typedef struct bytes_panel {
+  int32_t sums[TN_DOT_PANEL];
+  int8_t w[][TN_DOT_PANEL][4]; /* by steps, lanes, products */
+} bytes_panel;
+
+static int64_t bytes_steps(const rows *r) { return tn_ceil_div(r->k, 4); }
+static bytes_panel *bytes_of(const rows *r, const void *state, int64_t panel) {
+  const int64_t bytes = (int64_t)sizeof(bytes_panel) + bytes_steps(r) * TN_DOT_PANEL * 4;
+  return (bytes_panel *)((char *)(uintptr_t)state + panel * bytes);
+}
+
+static bool fits_bytes(const rows *r, const void *state) {
+  for (int64_t p = 0; p < r->panels; p++) {
+    const tn_dot_w *w = tn_dot_weight(panel_of(r, state, p), 0, 0);
+    for (int64_t k = 0; k < r->steps * TN_DOT_PANEL * TN_DOT_K; k++)
+      if (w[k] == INT8_MIN) return false;
+  }
+  return true;
+}
+
+/* The panels become such, where they stand: none of these ends behind what it is made of. */
+static void make_bytes(const rows *r, void *state) {
+  for (int64_t p = 0; p < r->panels; p++) {
+    const char *from = panel_of(r, state, p);
+    bytes_panel *to = bytes_of(r, state, p);
+    memmove(to->sums, from, sizeof to->sums);
+    for (int64_t s = 0; s < bytes_steps(r); s++) {
+      int8_t four[TN_DOT_PANEL][4] = {{0}};
+      for (int64_t k = 4 * s; k < tn_min_i64(r->k, 4 * s + 4); k++)
+        for (int64_t lane = 0; lane < TN_DOT_PANEL; lane++)
+          four[lane][k % 4] = (int8_t)*tn_dot_weight_at((void *)(uintptr_t)from, lane, k);
+      memcpy(to->w[s], four, sizeof four);
+    }
+  }
+}
+
+/* The row as signed codes, whole steps. */
+static const int8_t *signed_codes(const tn_tensor *x, const rows *r, int8_t *room) {
+  const uint8_t *from = x->data, flip = x->dtype == TN_U8 ? 0x80 : 0;
+  if (!flip && r->k % 4 == 0) return x->data;
+  for (int64_t k = 0; k < r->k; k++) room[k] = (int8_t)(uint8_t)(from[k] ^ flip);
+  memset(room + r->k, 0, (size_t)(4 * bytes_steps(r) - r->k));
+  return room;
+}
+
+static inline void add_step(const int8_t *x, const int8_t w[TN_DOT_PANEL][4], tn_vq sum[2]) {
+  int32_t four;
+  memcpy(&four, x, sizeof four);
+  const tn_vq v = tn_vq_set1(four), size = tn_dot_abs(v);
+  TN_UNROLL for (int j = 0; j < 2; j++) sum[j] =
+      tn_dot_signed(sum[j], v, size, tn_vq_load(w[j * TN_DOT_LANES]));
+}
+
+/* One panel; every second step has sums of its own, for each product waits for the one before. */
+static void run_bytes(tn_dot *t, int64_t steps, const int8_t *x, const bytes_panel *panel,
+                      uint8_t *y) {
+  tn_dot_begin(t, panel);
+  tn_vq sum[2] = {tn_vq_load(t->begin), tn_vq_load(t->begin + TN_DOT_LANES)},
+        odd[2] = {tn_vq_set1(0), tn_vq_set1(0)};
+  int64_t s = 0;
+  for (; s + 2 <= steps; s += 2) {
+    add_step(x + 4 * s, panel->w[s], sum);
+    add_step(x + 4 * s + 4, panel->w[s + 1], odd);
+  }
+  if (s < steps) add_step(x + 4 * s, panel->w[s], sum);
+  tn_vf v[4];
+  TN_UNROLL for (int j = 0; j < 2; j++) v[j] = v[2 + j] =
+      tn_vf_fma(tn_vq_float(tn_vq_add(sum[j], odd[j])), tn_vf_load(t->mul + j * TN_DOT_LANES),
+                tn_vf_load(t->add + j * TN_DOT_LANES));
+  tn_dot_store_8(t, v, y, NULL, NULL);
+}
+
+#endif
+
 tn_status TN_SIMD_NAME(quant_rows_prepare)(const tn_call *call) {
   quant_conv q;
   const tn_status s = quant_conv_make(call, &q);
@@ -75,12 +154,18 @@ tn_status TN_SIMD_NAME(quant_rows_prepare)(const tn_call *call) {
     const int64_t f = j % TN_DOT_PANEL, lane = j - f + tn_dot_lane(f);
     const int32_t first = quant_conv_first(&q, j);
     zeros[lane] = pack_filter(&q, &r, j, panel_of(&r, call->state, j / TN_DOT_PANEL));
-    if (zeros[lane]) zeros[r.panels * TN_DOT_PANEL] = 1;
+    if (zeros[lane]) zeros[r.panels * TN_DOT_PANEL] = WITH_ZEROS;
     scales[lane] = (float)q.a->x_scale * (float)quant_conv_scale(&q, j) / (float)q.a->y_scale;
     biases[lane] = (float)quant_conv_bias(&q, j);
     if (first) memcpy(&biases[lane], &first, sizeof first);
   }
   for (int64_t p = 0; p < r.panels; p++) tn_dot_sum_weights(panel_of(&r, call->state, p), r.steps);
+#if defined(TN_DOT_SIGNED_BYTES)
+  if (r.m == 1 && zeros[r.panels * TN_DOT_PANEL] == PLAIN && fits_bytes(&r, call->state)) {
+    make_bytes(&r, call->state);
+    zeros[r.panels * TN_DOT_PANEL] = OF_BYTES;
+  }
+#endif
   return TN_OK;
 }
 
@@ -92,6 +177,7 @@ tn_status TN_SIMD_NAME(quant_rows_plan)(const tn_call *call, tn_kernel_plan *out
   out->cost_ns = products / (TN_DOT_LANES == 16 ? 200 : TN_DOT_K == 4 ? 100 : 50) + 60;
   out->grain[0] = tn_grain(TN_THREAD_NS, out->cost_ns / (double)tn_max_i64(1, out->items[0]));
   out->state_bytes = state_bytes(&r);
+  out->state_key = r.m == 1;
   out->worker_scratch_bytes =
       (uint64_t)(r.m * r.steps * TN_DOT_K) * sizeof(tn_dot_x) + (uint64_t)r.m * sizeof(float) + 64;
   return TN_OK;
@@ -144,13 +230,22 @@ tn_status TN_SIMD_NAME(quant_rows)(const tn_call *call, uint32_t stage, int64_t 
   const int64_t at = 0;
   char *room = (char *)call->worker_scratch + worker * call->worker_scratch_bytes;
   float *sums = (float *)(void *)room;
-  const tn_dot_x *x = codes(call->inputs[QUANT_X], &r, (tn_dot_x *)(void *)(sums + r.m));
   const tn_tensor *bias = tn_input(call, QUANT_B);
   const bool in_sums = bias && bias->dtype == TN_I32;
   const int32_t *zeros = (const int32_t *)(const void *)floats_of(&r, call->state, 2);
   tn_dot t = numbers(call, &r, &at);
   (void)stage;
-  if (zeros[r.panels * TN_DOT_PANEL]) {
+  const int32_t how = zeros[r.panels * TN_DOT_PANEL];
+  const tn_dot_x *x = NULL;
+#if defined(TN_DOT_SIGNED_BYTES)
+  const int8_t *bytes = NULL;
+  if (how == OF_BYTES) {
+    bytes = signed_codes(call->inputs[QUANT_X], &r, (int8_t *)room);
+    t.zero -= 128; /* codes are signed */
+  }
+#endif
+  if (how != OF_BYTES) x = codes(call->inputs[QUANT_X], &r, (tn_dot_x *)(void *)(sums + r.m));
+  if (how == WITH_ZEROS) {
     sum_rows(&t, &r, x, sums);
     t.row_sums = sums;
   }
@@ -163,6 +258,13 @@ tn_status TN_SIMD_NAME(quant_rows)(const tn_call *call, uint32_t stage, int64_t 
     t.w_zero = zeros + j;
     t.n = tn_min_i64(TN_DOT_PANEL, r.n - j);
     t.next = panel_of(&r, call->state, p);
+#if defined(TN_DOT_SIGNED_BYTES)
+    if (how == OF_BYTES) {
+      run_bytes(&t, bytes_steps(&r), bytes, bytes_of(&r, call->state, p),
+                (uint8_t *)call->outputs[0]->data + j);
+      continue;
+    }
+#endif
     tn_dot_run(&t, r.m, x, panel_of(&r, call->state, p), (char *)call->outputs[0]->data + j, NULL);
   }
   return TN_OK;

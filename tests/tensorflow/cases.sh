@@ -109,6 +109,23 @@ number() {
 "$tenon" run "$work/oldest.pbtxt" | grep -q '^y: f32\[1\] *\[7\]' ||
   fail "not 7: $("$tenon" run "$work/oldest.pbtxt" 2>&1)"
 
+# the first NonMaxSuppression has its threshold as an attribute; of box 0 the next covers 0.6
+boxes() {
+  local type='attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape'
+  printf '%s\n' "node { name: \"b\" op: \"Const\" $type { dim { size: 3 } dim { size: 4 } }
+    float_val: [0, 0, 1, 1, 0, 0, 1, 0.6, 2, 2, 3, 3] } } } }
+  node { name: \"s\" op: \"Const\" $type { dim { size: 3 } } float_val: [0.9, 0.8, 0.7] } } } }
+  node { name: \"n\" op: \"Const\" attr { key: \"value\" value { tensor { dtype: DT_INT32
+    tensor_shape { } int_val: 3 } } } }
+  node { name: \"y\" op: \"NonMaxSuppression\" input: \"b\" input: \"s\" input: \"n\" $1 }"
+}
+boxes '' >"$work/boxes.pbtxt"
+"$tenon" run "$work/boxes.pbtxt" | grep -q '^y: i32\[2\] .*\[0, 2\]' ||
+  fail "not boxes 0 and 2: $("$tenon" run "$work/boxes.pbtxt" 2>&1)"
+boxes 'attr { key: "iou_threshold" value { f: 0.7 } }' >"$work/boxes.pbtxt"
+"$tenon" run "$work/boxes.pbtxt" | grep -q '^y: i32\[3\] .*\[0, 1, 2\]' ||
+  fail "not all boxes: $("$tenon" run "$work/boxes.pbtxt" 2>&1)"
+
 # signatures are entries; the folder is the model
 saved=$folder/saved
 info=$("$tenon" info "$saved")

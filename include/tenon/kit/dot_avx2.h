@@ -98,6 +98,14 @@ static inline tn_vq tn_vq_load_first(const tn_dot_x *x, int64_t n) {
   return n >= (int64_t)sizeof(tn_vq) ? tn_vq_load(x) : tn_vq_load_part(x, n);
 }
 #else
+/* acc and four products of each lane: codes x and weights w are signed bytes, w is never -128, so
+ * that no two products overflow 16 bits; abs_x = |x|. */
+#define TN_DOT_SIGNED_BYTES 1
+static inline tn_vq tn_dot_abs(tn_vq x) { return _mm256_abs_epi8(x); }
+static inline tn_vq tn_dot_signed(tn_vq acc, tn_vq x, tn_vq abs_x, tn_vq w) {
+  const __m256i pairs = _mm256_maddubs_epi16(abs_x, _mm256_sign_epi8(w, x));
+  return _mm256_add_epi32(acc, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+}
 /* Eight codes of each row. */
 static inline tn_vq tn_dot_load_pair(const tn_dot_x *row0, const tn_dot_x *row1) {
   return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)row0)),
