@@ -97,7 +97,7 @@ function sizes(report) {
 
 // Two reports in one table; how often the second takes the first's time, or needs its bytes.
 function comparison(a, b) {
-  const nameOf = (r) => [shortName(r.model), `${r.machine.threads} threads`, ...r.settings].join(", ");
+  const nameOf = (r) => [shortName(r.model), `${r.machine.threads} thread${r.machine.threads > 1 ? "s" : ""}`, ...r.settings].join(", ");
   const ratio = (x, y) => (x > 0 && y > 0 ? `× ${(y / x).toPrecision(3)}` : "");
   const row = (name, x, y, text) => make("tr", {}, make("td", { text: name }), make("td", { class: "n", text: text(x) }),
     make("td", { class: "n", text: text(y) }), make("td", { class: "n", text: ratio(x, y) }));

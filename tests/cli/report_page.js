@@ -14,6 +14,7 @@
     expect(document.documentElement.dataset.ready === "yes", "the page has not begun");
     for (const canvas of document.querySelectorAll("canvas")) expect(painted(canvas) > 2, `${canvas.className} canvas is blank`);
     expect(document.documentElement.scrollWidth <= innerWidth, "the page is wider than the window");
+    for (const head of document.querySelectorAll(".compare th")) expect(!/\b1 threads/.test(head.textContent), "1 threads");
     for (const table of document.querySelectorAll(".compare"))
       expect(table.scrollWidth <= table.clientWidth, "numbers side by side are cut off");
     const alive = aliveBytes([[0, 8, 0, 1], [0, 8, 1, 2], [16, 4, 1, 1]], 3); // the second lies over the first

@@ -6,6 +6,8 @@ by REST and gRPC, as their servers do. Ray needs Predictor alone:
     dataset.map_batches(tenon.serve.Predictor, fn_constructor_args=["model.onnx"], concurrency=4)
 """
 
+import struct
+
 import numpy as np
 
 from .. import Error, Runtime, load
@@ -68,7 +70,8 @@ def describe(values):
         yield v.name, DATATYPES.get(v.dtype, "BYTES"), shape
 
 
-REFUSALS = (Error, KeyError, OverflowError, TypeError, ValueError)  # of what a request brings
+# Of what a request brings; the last is KServe's where a text is shorter than it says.
+REFUSALS = (Error, KeyError, OverflowError, TypeError, ValueError, struct.error)
 
 
 def take(tensors, array):

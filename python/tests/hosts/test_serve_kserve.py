@@ -46,5 +46,23 @@ def test_grpc(product):
     np.testing.assert_allclose(y, x @ w, rtol=1e-4, atol=1e-4)
 
 
+def test_grpc_text_that_is_shorter_than_it_says(product):
+    """A mistake of the request, not of the server."""
+    import grpc
+    from kserve.protocol.grpc import grpc_predict_v2_pb2 as messages
+    from kserve.protocol.grpc import grpc_predict_v2_pb2_grpc as calls
+
+    request = messages.ModelInferRequest(model_name="product")
+    tensor = request.inputs.add()
+    tensor.name, tensor.datatype = "x", "BYTES"
+    tensor.shape.append(1)
+    request.raw_input_contents.append(b"\x64\0\0\0a")
+    with grpc.insecure_channel(f"127.0.0.1:{product[0].grpc}") as channel:
+        with pytest.raises(grpc.RpcError) as error:
+            calls.GRPCInferenceServiceStub(channel).ModelInfer(request, timeout=30)
+    assert error.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+    assert "input 'x'" in error.value.details()
+
+
 def test_load(product):
     serving.check_load(*product)
