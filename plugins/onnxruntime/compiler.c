@@ -25,6 +25,25 @@ static int cuts_sums(const tn_graph_api *api, const tn_graph *g, const tn_node *
   return 0;
 }
 
+/* Attention with a cache, where ONNX Runtime is not ONNX: one query of several new keys may see the
+ * first of these, there it sees all. NULL: it is the same. */
+static const char *refuse_cache(const tn_graph_api *api, const tn_graph *g, const tn_node *node) {
+  enum { QUERY, KEY, PAST = 4, PRESENT = 1 };
+  int64_t is_causal = 0;
+  for (uint32_t k = 0; k < node->n_attrs; k++)
+    if (!strcmp(node->attrs[k]->name, "is_causal")) is_causal = node->attrs[k]->i;
+  if (strcmp(node->op, "Attention") || node->n_inputs <= PAST || node->inputs[PAST] < 0)
+    return NULL;
+  if (node->n_outputs <= PRESENT || node->outputs[PRESENT] < 0)
+    return "a cache whose next value is no output is not taken";
+  const tn_tensor *q = api->value_type(g, node->inputs[QUERY]);
+  const tn_tensor *key = api->value_type(g, node->inputs[KEY]);
+  const int has_one = q->rank >= 3 && q->shape[q->rank - 2] == 1;
+  return is_causal && has_one && key->rank >= 3 && key->shape[key->rank - 2] > 1
+             ? "causal attention of one query beside several new keys differs from ONNX's"
+             : NULL;
+}
+
 static const char *refuse(const tn_graph_api *api, const tn_graph *g, const tn_node *node) {
   if (!is_known_domain(node->domain)) return "its domain is not ONNX Runtime's";
   for (uint32_t k = 0; k < node->n_inputs; k++)
@@ -34,7 +53,7 @@ static const char *refuse(const tn_graph_api *api, const tn_graph *g, const tn_n
     if (node->outputs[k] >= 0 && !ort_type(api->value_type(g, node->outputs[k])->dtype))
       return "an output's type is not taken";
   if (cuts_sums(api, g, node)) return "sums of u8 times i8 that is no constant may be cut off";
-  return NULL;
+  return refuse_cache(api, g, node);
 }
 
 static tn_status partition(const tn_accelerator_call *call, const tn_graph *graph,

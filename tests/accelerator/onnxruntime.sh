@@ -22,6 +22,13 @@ says 0 "^onnxruntime-cpu: 31 of 31 cases taken, 0 failed" conform onnxruntime-cp
 product=(op run MatMulInteger -i 'A=u8[1,32]=255')
 says 0 "i32.*1036320" "${product[@]}" -i 'B=const:i8[32,1]=127' "${on[@]}"
 says 1 "sums of u8 times i8 that is no constant" "${product[@]}" -i 'B=i8[32,1]=127' "${on[@]}"
+# one query and two new keys behind a cache: it may see the first of them alone
+attention=(op run Attention -i 'Q=f32[1,1,1,8]=1' -i 'K=f32[1,1,2,8]=1'
+  -i 'V=random:f32[1,1,2,8]' -i 'past_key=f32[1,1,3,8]=1' -i 'past_value=random:f32[1,1,3,8]')
+says 0 "^Y: " "${attention[@]}" --n-outputs 3 "${on[@]}"
+says 1 "causal attention of one query beside several new keys" "${attention[@]}" --n-outputs 3 \
+  -a is_causal=1 "${on[@]}"
+says 1 "a cache whose next value is no output" "${attention[@]}" "${on[@]}"
 TENON_ONNXRUNTIME=/nonexistent.so says 3 \
   "/nonexistent.so cannot be loaded: .*TENON_ONNXRUNTIME names" \
   run "$folder/mnist-8/model.onnx" --random "${on[@]}"
