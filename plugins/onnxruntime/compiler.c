@@ -12,15 +12,16 @@ static int is_known_domain(const char *domain) {
 }
 
 /* Sums of u8 times i8 are held in 16 bits without VNNI; where i8 is a constant, be_exact() of
- * library.c avoids it. */
+ * library.c avoids it, but for QLinearMatMul. */
 static int cuts_sums(const tn_graph_api *api, const tn_graph *g, const tn_node *node) {
+  enum { Q_LINEAR_MATMUL = 2 };
   static const char *const ops[] = {"MatMulInteger", "ConvInteger", "QLinearMatMul", "QLinearConv"};
   for (uint32_t k = 0; k < sizeof ops / sizeof *ops; k++) {
     const uint32_t second = k < 2 ? 1 : 3;
     if (strcmp(node->op, ops[k]) || node->n_inputs <= second) continue;
     return api->value_type(g, node->inputs[0])->dtype == TN_U8 &&
            api->value_type(g, node->inputs[second])->dtype == TN_I8 &&
-           !(api->value_flags(g, node->inputs[second]) & TN_VALUE_CONST);
+           (k == Q_LINEAR_MATMUL || !(api->value_flags(g, node->inputs[second]) & TN_VALUE_CONST));
   }
   return 0;
 }
@@ -52,7 +53,7 @@ static const char *refuse(const tn_graph_api *api, const tn_graph *g, const tn_n
   for (uint32_t k = 0; k < node->n_outputs; k++)
     if (node->outputs[k] >= 0 && !ort_type(api->value_type(g, node->outputs[k])->dtype))
       return "an output's type is not taken";
-  if (cuts_sums(api, g, node)) return "sums of u8 times i8 that is no constant may be cut off";
+  if (cuts_sums(api, g, node)) return "sums of u8 times i8 may be cut off";
   return refuse_cache(api, g, node);
 }
 
