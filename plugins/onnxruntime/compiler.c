@@ -45,6 +45,20 @@ static const char *refuse_cache(const tn_graph_api *api, const tn_graph *g, cons
              : NULL;
 }
 
+/* ONNX divides by the size times the scale, ONNX Runtime by what is left of that as an integer. */
+static int aligns_by_scales(const tn_node *node) {
+  enum { SCALES = 2, SIZES = 3 };
+  static const char mode[] = "align_corners";
+  int aligns = 0;
+  for (uint32_t k = 0; k < node->n_attrs; k++) {
+    const tn_attr *a = node->attrs[k];
+    if (!strcmp(a->name, "coordinate_transformation_mode"))
+      aligns = a->s.size == sizeof mode - 1 && !memcmp(a->s.data, mode, sizeof mode - 1);
+  }
+  const int has_sizes = node->n_inputs > SIZES && node->inputs[SIZES] >= 0;
+  return !strcmp(node->op, "Resize") && aligns && node->n_inputs > SCALES && !has_sizes;
+}
+
 static const char *refuse(const tn_graph_api *api, const tn_graph *g, const tn_node *node) {
   if (!is_known_domain(node->domain)) return "its domain is not ONNX Runtime's";
   for (uint32_t k = 0; k < node->n_inputs; k++)
@@ -54,6 +68,7 @@ static const char *refuse(const tn_graph_api *api, const tn_graph *g, const tn_n
     if (node->outputs[k] >= 0 && !ort_type(api->value_type(g, node->outputs[k])->dtype))
       return "an output's type is not taken";
   if (cuts_sums(api, g, node)) return "sums of u8 times i8 may be cut off";
+  if (aligns_by_scales(node)) return "corners that are aligned by scales differ from ONNX's";
   return refuse_cache(api, g, node);
 }
 

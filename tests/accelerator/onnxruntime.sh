@@ -25,6 +25,9 @@ says 1 "sums of u8 times i8" "${product[@]}" -i 'B=i8[32,1]=127' "${on[@]}"
 says 1 "sums of u8 times i8" op run QLinearMatMul -i 'a=u8[1,32]=255' -i 'a_scale=f32[]=0.1' \
   -i 'a_zero_point=u8[]=0' -i 'b=const:i8[32,1]=127' -i 'b_scale=f32[]=0.1' \
   -i 'b_zero_point=i8[]=0' -i 'y_scale=f32[]=99' -i 'y_zero_point=u8[]=0' "${on[@]}"
+says 1 "corners that are aligned by scales" op run Resize -i 'X=random:f32[1,1,5,5]' \
+  -i 'scales=const:f32[4]=[1,1,0.7,0.5]' -a mode=linear \
+  -a coordinate_transformation_mode=align_corners "${on[@]}"
 # one query and two new keys behind a cache: it may see the first of them alone
 attention=(op run Attention -i 'Q=f32[1,1,1,8]=1' -i 'K=f32[1,1,2,8]=1'
   -i 'V=random:f32[1,1,2,8]' -i 'past_key=f32[1,1,3,8]=1' -i 'past_value=random:f32[1,1,3,8]')
