@@ -537,26 +537,28 @@ inline tn_status compute(const tn_call *call, const Entry &e) {
   return status ? report(*run, e, status) : tn_status(TN_OK);
 }
 
+/* Not inlined: the callbacks of each entry end here. */
+[[gnu::noinline]] inline tn_status contain(const tn_call *call, const Entry &e,
+                                           tn_status (*work)(const tn_call *, const Entry &)) {
+  try {
+    return work(call, e);
+  } catch (...) {
+    return (call->host->fail)(call->ctx, TN_ERR_MEMORY, "%s: no memory", e.full);
+  }
+}
+
 /* Callbacks are not told which operator they serve: a set of them for each entry. */
 template <size_t K>
 struct Slot {
   static tn_status infer(const tn_call *call) {
-    try {
-      return tenon_et::infer(call, plugin.entries[K]);
-    } catch (...) {
-      return (call->host->fail)(call->ctx, TN_ERR_MEMORY, "%s: no memory", plugin.entries[K].full);
-    }
+    return contain(call, plugin.entries[K], tenon_et::infer);
   }
   static tn_status plan(const tn_call *, tn_kernel_plan *out) {
     if (plugin.entries[K].is_dynamic) out->flags |= TN_PLAN_DATA_DEPENDENT;
     return TN_OK;
   }
   static tn_status run(const tn_call *call, uint32_t, int64_t, int64_t, uint32_t) {
-    try {
-      return compute(call, plugin.entries[K]);
-    } catch (...) {
-      return (call->host->fail)(call->ctx, TN_ERR_MEMORY, "%s: no memory", plugin.entries[K].full);
-    }
+    return contain(call, plugin.entries[K], compute);
   }
 };
 struct Callbacks {
