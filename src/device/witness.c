@@ -12,14 +12,22 @@
 
 enum { WITNESS_BYTES = 16 };
 
-/* Under the lock of the witness. */
+/* Under the lock of the witness. Where the device has no memory left for them there are none, and
+ * nothing is taken to be full because of that. */
 static tn_status open_buffers(tn_witness *w, tn_device *d, tn_diag *diag) {
   static const char what[] = "a word that tells when work has ended";
-  tn_status status = TN_OK;
-  if (!w->there.handle)
-    status = tn_buffer_open(d, WITNESS_BYTES, TN_BUFFER_DEVICE, what, diag, &w->there);
-  if (!status && !w->here.handle)
-    status = tn_buffer_open(d, WITNESS_BYTES, TN_BUFFER_DOWNLOAD, what, diag, &w->here);
+  if (w->here.handle) return TN_OK;
+  const int was_refused = atomic_load(&d->refused);
+  tn_diag *said = tn_diag_create();
+  tn_status status = tn_buffer_open(d, WITNESS_BYTES, TN_BUFFER_DEVICE, what, said, &w->there);
+  if (!status) status = tn_buffer_open(d, WITNESS_BYTES, TN_BUFFER_DOWNLOAD, what, said, &w->here);
+  if (status) tn_buffer_close(&w->there);
+  if (status == TN_ERR_MEMORY) {
+    atomic_store(&d->refused, was_refused);
+    status = TN_OK;
+  }
+  if (status) tn_diag_append(diag, said, NULL);
+  tn_diag_destroy(said);
   return status;
 }
 
@@ -27,7 +35,7 @@ tn_status tn_witness_call(tn_recording *r, tn_diag *diag) {
   tn_device *d = r->device;
   tn_witness *w = &d->witness;
   tn_status status = open_buffers(w, d, diag);
-  if (status) return status;
+  if (status || !w->here.handle) return status;
   const tn_device_range there = {TN_HEAD(tn_device_range), w->there.handle, 0, WITNESS_BYTES};
   const tn_device_range here = {TN_HEAD(tn_device_range), w->here.handle, 0, WITNESS_BYTES};
   status = tn_recording_barrier(r, diag);
@@ -53,7 +61,7 @@ static bool comes_late(const tn_witness *w) {
 }
 
 tn_status tn_witness_hear(tn_device *d, char *text, size_t size) {
-  if (is_here(&d->witness)) return TN_OK;
+  if (!d->witness.here.handle || is_here(&d->witness)) return TN_OK;
   atomic_store(&d->lost, 1);
   if (!comes_late(&d->witness)) atomic_store(&d->hangs, 1);
   snprintf(
@@ -81,7 +89,7 @@ tn_status tn_device_settle(tn_device *d, void *queue, uint64_t *mark, double lim
   tn_status status = tn_recording_begin(&r, d, diag);
   if (!status) status = tn_witness_call(&r, diag);
   if (!status) status = tn_recording_end(&r, diag);
-  if (!status) status = run(d, queue, mark, &r, limit_ns, t);
+  if (!status && d->witness.here.handle) status = run(d, queue, mark, &r, limit_ns, t);
   tn_recording_close(&r);
   pthread_mutex_unlock(&d->witness.lock);
   return status;
