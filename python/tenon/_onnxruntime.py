@@ -504,8 +504,9 @@ class InferenceSession:
             run = next(self._n_profiled)
             events = [{**event, "run": run} for event in session.events()]
             session.profile(False)
-        if self._events is not None:  # no other thread has ended it
-            self._events.extend(events)
+        kept = self._events  # None: another thread has ended it
+        if kept is not None:
+            kept.extend(events)
 
     def _run_profiled(self, output_names, feeds):
         """As run(): what runs know of each other, and which threads run at once, is the same."""
