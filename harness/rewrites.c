@@ -15,7 +15,7 @@
 #include "harness/vet.h"
 #include "plan/passes/passes.h"
 
-enum { MAX_KEPT = 48, MAX_TRACES = 1024, MAX_FIRED = 8, MAX_MS = 6000, MAX_TRIED = 40000 };
+enum { MAX_KEPT = 48, MAX_TRACES = 1024, MAX_FIRED = 8, MAX_MS = 6000, MAX_TRIED = 200000 };
 
 /* ---- what it asks for ------------------------------------------------------------------------ */
 
