@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/pages.h"
 #include "tenon/kit/checked.h"
 
 enum { ALIGNMENT = 64, BLOCK_MIN = 4096, BLOCK_MAX = 1 << 20, LARGE = 4096 };
@@ -36,7 +37,7 @@ struct tn_arena_block {
 #define TN_IS_WATCHED 0
 #endif
 
-enum { MAPPED = 1 << 20, HUGE_PAGE = 2 << 20 };
+enum { MAPPED = 1 << 20 };
 
 /* Whether the default allocator maps a block of this size: then it is zero. */
 static bool is_mapped(uint64_t bytes) { return !TN_IS_WATCHED && bytes >= MAPPED; }
@@ -46,7 +47,7 @@ static void *map_block(uint64_t bytes) {
       mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return NULL;
 #ifdef MADV_HUGEPAGE
-  if (bytes >= HUGE_PAGE) (void)madvise(memory, (size_t)bytes, MADV_HUGEPAGE);
+  if (bytes >= TN_HUGE_PAGE) (void)madvise(memory, (size_t)bytes, MADV_HUGEPAGE);
 #endif
   return memory;
 }
@@ -58,7 +59,7 @@ static void *remap_block(void *memory, uint64_t bytes, uint64_t fresh_bytes) {
   void *fresh = mremap(memory, (size_t)bytes, (size_t)fresh_bytes, MREMAP_MAYMOVE);
   if (fresh == MAP_FAILED) return NULL;
 #ifdef MADV_HUGEPAGE
-  if (fresh_bytes >= HUGE_PAGE) (void)madvise(fresh, (size_t)fresh_bytes, MADV_HUGEPAGE);
+  if (fresh_bytes >= TN_HUGE_PAGE) (void)madvise(fresh, (size_t)fresh_bytes, MADV_HUGEPAGE);
 #endif
   return fresh;
 #else

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { HUGE_PAGE = 2 << 20, PART = 16 << 20 };
+enum { PART = 16 << 20 };
 
 void *tn_pages_reserve(uint64_t bytes) {
   if (!bytes || bytes > (uint64_t)INT64_MAX || bytes > SIZE_MAX) return NULL;
@@ -16,7 +16,7 @@ void *tn_pages_reserve(uint64_t bytes) {
 bool tn_pages_open(void *pages, uint64_t bytes) {
   if (mprotect(pages, (size_t)bytes, PROT_READ | PROT_WRITE)) return false;
 #ifdef MADV_HUGEPAGE
-  if (bytes >= HUGE_PAGE) (void)madvise(pages, (size_t)bytes, MADV_HUGEPAGE);
+  if (bytes >= TN_HUGE_PAGE) (void)madvise(pages, (size_t)bytes, MADV_HUGEPAGE);
 #endif
   return true;
 }

@@ -5,6 +5,7 @@
  * all readers see. */
 #include <string.h>
 
+#include "base/pages.h"
 #include "exec/bindings.h"
 #include "exec/device_frame.h"
 
@@ -37,20 +38,12 @@ static uint64_t arena_need(const tn_frame *f, const tn_plan *plan) {
   return need;
 }
 
-/* The first run writes to all of it, and the system gives a huge page sooner than the most of its
- * small ones. */
-static uint64_t whole_pages(uint64_t bytes) {
-  enum { HUGE_PAGE = 2 << 20, WORTH = 5 << 18 };
-  const uint64_t rest = bytes % HUGE_PAGE;
-  return rest >= WORTH && bytes < UINT64_MAX / 2 ? bytes - rest + HUGE_PAGE : bytes;
-}
-
 static tn_status grow_arena(tn_frame *f, uint64_t need) {
   tn_block *arena = f->arena;
   if (arena->data && need <= arena->bytes) return TN_OK;
   tn_free(f->a, arena->data, arena->bytes);
   arena->bytes = 0;
-  need = whole_pages(need);
+  need = tn_pages_round(need); /* the first run writes to all of it */
   arena->data = tn_alloc(f->a, need);
   if (!arena->data) return TN_ERR_MEMORY;
   arena->bytes = need;

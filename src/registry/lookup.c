@@ -134,7 +134,7 @@ const tn_opdef *tn_registry_made_by(const tn_registry *r, const tn_rewritedef *r
   const char *makes = rewrite->rewrite.makes;
   int32_t n;
   if (!makes) return NULL;
-  const tn_tables *t = tables_with(r, makes + (strncmp(makes, "ai.onnx::", 9) ? 0 : 9));
+  const tn_tables *t = tables_with(r, tn_offers_word(makes));
   const int32_t first = tn_ops_spelt(t, makes, &n);
   return n ? hand_out(t, first, n, first + n - 1) : NULL;
 }

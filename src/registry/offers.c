@@ -86,13 +86,12 @@ const char *tn_offers_read(tn_arena *arena, int fd) {
 
 /* The next word of *text, in memory of the arena; NULL: none is left, or none of memory. */
 static const char *next_word(tn_arena *arena, const char **text) {
-  static const char onnx[] = "ai.onnx::";
   *text += strspn(*text, " ");
   const size_t n = strcspn(*text, " ");
   if (!n) return NULL;
   const char *word = tn_arena_strn(arena, *text, (int64_t)n);
   *text += n;
-  return word && !strncmp(word, onnx, sizeof onnx - 1) ? word + sizeof onnx - 1 : word;
+  return word ? tn_offers_word(word) : NULL;
 }
 
 tn_status tn_offers_add(tn_arena *arena, const char *text, tn_map *words) {

@@ -2,6 +2,8 @@
 #ifndef TN_REGISTRY_OFFERS_H
 #define TN_REGISTRY_OFFERS_H
 
+#include <string.h>
+
 #include "registry/internal.h"
 
 #define TN_OFFERS_FORMATS "+formats"
@@ -10,6 +12,11 @@
 #define TN_OFFERS_DISPATCHERS "+dispatchers"
 #define TN_OFFERS_EXTENSIONS "+extensions"
 
+/* An operator's full name as it stands among words: those of ONNX without a domain. */
+static inline const char *tn_offers_word(const char *name) {
+  static const char onnx[] = "ai.onnx::";
+  return strncmp(name, onnx, sizeof onnx - 1) ? name : name + sizeof onnx - 1;
+}
 /* The words, a blank between, in memory of the arena; NULL: it says nothing, or not in a way that
  * is understood here. fd: a regular file, of which little is read. */
 const char *tn_offers_read(tn_arena *arena, int fd);

@@ -24,7 +24,7 @@ typedef struct state_block {
   uint8_t *data;
 } state_block;
 
-enum { BESIDE = 64, MIN_BLOCK = 1 << 20, HUGE_PAGE = 2 << 20, MAX_BRIEF = 8 << 20 };
+enum { BESIDE = 64, MIN_BLOCK = 1 << 20, MAX_BRIEF = 8 << 20 };
 
 /* Where constants stand that prepare() alone reads. */
 typedef struct brief_room {
@@ -76,12 +76,6 @@ static bool shares_blocks(const tn_packed_cache *c) {
          !(TN_FLAVOUR & (TN_FLAVOUR_ASAN | TN_FLAVOUR_MSAN));
 }
 
-/* Huge pages begin at multiples of their size, and so does memory of whole ones. */
-static uint64_t whole_pages(uint64_t bytes) {
-  const uint64_t rest = bytes % HUGE_PAGE;
-  return bytes >= MIN_BLOCK && rest >= MIN_BLOCK ? bytes - rest + HUGE_PAGE : bytes;
-}
-
 /* Under the lock. */
 static void leave_block(const tn_packed_cache *c, state_block *b) {
   if (!b || --b->n) return;
@@ -92,7 +86,7 @@ static void leave_block(const tn_packed_cache *c, state_block *b) {
 static state_block *block_new(const tn_packed_cache *c) {
   state_block *b = tn_alloc(c->a, sizeof *b);
   if (!b) return NULL;
-  b->bytes = whole_pages(c->expected_bytes);
+  b->bytes = tn_pages_round(c->expected_bytes);
   b->data = tn_alloc(c->a, b->bytes);
   b->n = 1;
   if (b->data) return b;
@@ -150,7 +144,7 @@ static brief_room enter_room(tn_packed_cache *c, uint64_t bytes) {
   pthread_mutex_unlock(&c->lock);
   if (room.data && room.bytes >= bytes) return room;
   tn_free(c->a, room.data, room.bytes);
-  room.bytes = whole_pages(bytes);
+  room.bytes = tn_pages_round(bytes);
   room.data = tn_alloc_raw(c->a, room.bytes);
   return room;
 }
