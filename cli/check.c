@@ -147,13 +147,15 @@ static void try_plan(inspection *c) {
   }
   status = tn_session_create(s->model, s->diag, &s->session);
   if (!status) status = cli_inputs_open(&s->inputs, c->runtime, s->model, &c->o->feed, s->diag);
+  const bool opened = status == TN_OK;
   if (!status) status = cli_inputs_close_dims(&s->inputs, true);
+  const bool unknown = opened && status; /* an input of any rank, say, whose shape was not said */
   if (!status) status = cli_inputs_set(&s->inputs, s->session, true);
   if (!status) status = tn_session_prepare(s->session, s->diag);
   c->planned = status == TN_OK;
   bool assumed = false;
   for (int32_t k = 0; k < s->inputs.n; k++) assumed = assumed || s->inputs.assumed[k];
-  if (status == TN_ERR_UNSUPPORTED || (status == TN_ERR_SHAPE && !assumed)) {
+  if (status == TN_ERR_UNSUPPORTED || (status == TN_ERR_SHAPE && !assumed && !unknown)) {
     c->verdict = verdict_of(status);
     tn_diag_append(c->problems, s->diag, NULL);
   } else if (status) {

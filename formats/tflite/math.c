@@ -470,8 +470,11 @@ tn_status tflite_quantize(const tn_call *call, tn_graph *graph, int32_t node) {
   const uint32_t dtype = tn_dtype_of_onnx(tn_low_int(&t, "out_dtype", 0));
   const double scale = tfl_scale(&t, 1);
   if (!(scale > 0)) return tn_low_unsupported(&t, "an output without a scale");
-  if (x->dtype == TN_F32)
-    return tn_low_done(&t, tn_low_quantize(&t, tn_low_in(&t, 0), dtype, scale, tfl_zero(&t, 1)));
+  if (x->dtype == TN_F32) {
+    const int32_t factor = tn_low_number(&t, TN_F32, (double)(1.0f / (float)scale)),
+                  steps = tn_low_2(&t, "Mul", tn_low_in(&t, 0), factor);
+    return tn_low_done(&t, tn_low_quantize(&t, steps, dtype, 1, tfl_zero(&t, 1)));
+  }
   if (x->dtype == TN_I16 || x->dtype == TN_I32 || dtype == TN_I32) {
     const double ratio = tfl_scale(&t, 0) / scale;
     const int32_t codes = tn_low_cast(&t, tn_low_in(&t, 0), TN_I32);

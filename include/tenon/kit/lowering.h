@@ -261,17 +261,18 @@ TN_KIT_FN int32_t tn_low_own_steps(const tn_lowering *l, int32_t x, const int64_
   const int32_t lowest = tn_low_number(l, TN_F32, -128), highest = tn_low_number(l, TN_F32, 127),
                 one = tn_low_number(l, TN_F32, 1), steps = tn_low_number(l, TN_F32, 255);
   const int32_t range = tn_low_2(l, "Sub", most, least);
-  const int32_t scale = tn_low_3(l, "Where", tn_low_2(l, "Equal", most, least), one,
-                                 tn_low_2(l, "Div", range, steps));
-  const int32_t below = tn_low_2(l, "Div", least, scale), above = tn_low_2(l, "Div", most, scale);
+  /* Multiplied by the reciprocal of a step, not divided by a step: that rounds elsewhere. */
+  const int32_t factor = tn_low_3(l, "Where", tn_low_2(l, "Equal", most, least), one,
+                                  tn_low_2(l, "Div", steps, range));
+  const int32_t below = tn_low_2(l, "Mul", least, factor), above = tn_low_2(l, "Mul", most, factor);
   const int32_t sum =
       tn_low_2(l, "Add", tn_low_2(l, "Add", lowest, below), tn_low_2(l, "Add", highest, above));
   const int32_t zero =
       tn_low_3(l, "Where", tn_low_2(l, "Greater", sum, tn_low_number(l, TN_F32, 0)),
                tn_low_2(l, "Sub", lowest, below), tn_low_2(l, "Sub", highest, above));
   const int32_t whole = tn_low_clip(l, tn_low_1(l, "Round", zero), TN_F32, -128, 127);
-  const int32_t q = tn_low_1(l, "Round", tn_low_2(l, "Div", x, scale));
-  *out_scale = scale;
+  const int32_t q = tn_low_1(l, "Round", tn_low_2(l, "Mul", x, factor));
+  *out_scale = tn_low_2(l, "Div", one, factor);
   return tn_low_2(l, "Min", tn_low_2(l, "Max", q, tn_low_2(l, "Sub", lowest, whole)),
                   tn_low_2(l, "Sub", highest, whole));
 }
