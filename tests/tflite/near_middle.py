@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""usage: near_middle.py FOLDER: makes the cases near_middle and near_middle_dynamic, and what LiteRT
+"""usage: near_middle.py FOLDER: makes the cases near_middle and near_middle_dynamic and what LiteRT
 answers: numbers next to the middle of two steps, where x / step and x * (1 / step) round to
 different codes. It needs tensorflow-cpu and ai-edge-litert."""
 
