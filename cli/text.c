@@ -3,7 +3,7 @@
 
 #include "base/near.h"
 #include "cli.h"
-#include "tenon/kit/dtype.h"
+#include "tenon/kit/text.h"
 
 static const char *scaled(double x, double step, const char *const *units, char *buf) {
   while (units[1] && (x >= step || x <= -step)) {
@@ -52,8 +52,8 @@ static void add_dim(const tn_tensor *type, const tn_graph *graph, int32_t value,
 }
 
 const char *cli_type_text(const tn_tensor *type, const tn_graph *graph, int32_t value, char *buf) {
-  static const char *const kinds[] = {"", "sequence of ", "optional ", "map of "};
-  snprintf(buf, CLI_TYPE_TEXT, "%s%s", kinds[type->kind & 3], tn_dtype_name(type->dtype));
+  tn_kinds_text(type, buf, CLI_TYPE_TEXT);
+  add(buf, CLI_TYPE_TEXT, tn_dtype_name(type->dtype));
   if (type->kind != TN_KIND_TENSOR) return buf;
   if (type->rank < 0) {
     add(buf, CLI_TYPE_TEXT, "[...]");

@@ -41,9 +41,9 @@ static const char *skip_word(const char *p) {
   return depth ? NULL : p;
 }
 
-/* dtype[dims] of a tensor, or the first of a list in parentheses. */
+/* dtype[dims] of a tensor, or the first of a list in parentheses or a map in braces. */
 static void check_tensor(gen *g, const gen_node *at, const gen_op *op, const word *w) {
-  const char *type = w->value + (*w->value == '(');
+  const char *type = w->value + (*w->value == '(' || *w->value == '{');
   const size_t n = strcspn(type, "[,)!{ ");
   if (strcmp(w->value, "()") == 0) return;
   const char *name = gen_format_text(g, "%.*s", (int)n, type);

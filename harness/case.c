@@ -169,12 +169,22 @@ static bool tensors(parser *s, check_spec **out, int32_t *out_n) {
   return check_parse_expect(s, ')');
 }
 
+/* What follows '{': keys and values. */
+static bool map(parser *s, check_input *in) {
+  in->sequence = in->map = true;
+  in->n = 2;
+  in->items = check_parse_room(s, 2 * sizeof *in->items);
+  return check_parse_tensor(s, &in->items[0]) && check_parse_expect(s, ':') &&
+         check_parse_tensor(s, &in->items[1]) && check_parse_expect(s, '}');
+}
+
 static bool input(parser *s, check_input *in) {
   in->list = in->arg->list;
   if (check_parse_take(s, '(')) {
     in->sequence = !in->list;
     return tensors(s, &in->items, &in->n);
   }
+  if (!in->list && check_parse_take(s, '{')) return map(s, in);
   in->items = check_parse_room(s, sizeof *in->items);
   in->n = 1;
   return check_parse_tensor(s, in->items);

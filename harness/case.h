@@ -32,7 +32,9 @@ typedef struct check_spec { /* one tensor of a case: T[2,3]!{...} */
 
 typedef struct check_input { /* what a case gives for one input of the schema */
   const tn_arg *arg;
-  bool list, sequence; /* sequence: a list for an argument that takes one value */
+  bool list;     /* of an argument that takes any number of inputs */
+  bool sequence; /* a list for an argument that takes one value; */
+  bool map;      /* of this kind */
   check_spec *items;
   int32_t n;
 } check_input;

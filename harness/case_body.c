@@ -96,8 +96,9 @@ tn_status check_body_opsets(const check_problem *p, tn_graph *g) {
 
 static bool make_list(check_problem *p, const check_input *e, tn_tensor **out) {
   tn_tensor t;
-  const uint32_t dtype = e->n ? check_problem_dtype(p, e->items[0].type) : TN_F32;
-  if (tn_list_create(p->env->runtime, TN_KIND_SEQUENCE, dtype, out)) check_die("no list");
+  const uint32_t dtype = e->n ? check_problem_dtype(p, e->items[e->n - 1].type) : TN_F32;
+  if (tn_list_create(p->env->runtime, e->map ? TN_KIND_MAP : TN_KIND_SEQUENCE, dtype, out))
+    check_die("no list");
   for (int32_t k = 0; k < e->n; k++) {
     if (!check_problem_make(p, &e->items[k], 1, &t)) return false;
     if (tn_list_append(*out, &t)) check_die("no item");

@@ -95,12 +95,13 @@ static void keep_list(check_problem *p, tn_tensor *list) {
   p->lists = lists;
 }
 
-/* A sequence is made at once, with its elements. */
+/* A sequence or map is made at once, with its elements. */
 static check_value *make_sequence(check_problem *p, const check_input *in) {
   check_value *v = new_value(p, in->arg->name);
   tn_tensor *list = NULL;
-  const uint32_t dtype = in->n ? check_problem_dtype(p, in->items[0].type) : TN_F32;
-  if (tn_list_create(p->env->runtime, TN_KIND_SEQUENCE, dtype, &list)) check_die("no list");
+  if (tn_list_create(p->env->runtime, in->map ? TN_KIND_MAP : TN_KIND_SEQUENCE,
+                     in->n ? check_problem_dtype(p, in->items[in->n - 1].type) : TN_F32, &list))
+    check_die("no list");
   keep_list(p, list);
   for (int32_t k = 0; k < in->n; k++) {
     tn_tensor t = type_of(p, &in->items[k]);

@@ -1,9 +1,9 @@
-/* ZipMap, LabelEncoder, CategoryMapper: between labels and what they stand for. */
-#include <math.h>
-#include <string.h>
-
-#include "ml.gen.h"
+/* ZipMap, DictVectorizer, CastMap: from tensors to maps and back. */
+#include "columns.h"
 #include "tenon/kit/infer.h"
+#include "tenon/kit/lower.h"
+#include "tenon/kit/onnx_dtype.h"
+#include "tenon/kit/text.h"
 
 /* ---- ZipMap ---- */
 
@@ -55,212 +55,209 @@ tn_status zip_map_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t 
   return zip_map_reference(call); /* there is but one way to say it */
 }
 
-/* ---- tables ---- */
+/* ---- maps as inputs ---- */
 
-/* A list of keys or values out of an attribute. dtype TN_NONE: the numbers 0, 1, 2 ... as i64.
- * Lists of floats hold f64 in memory. */
-typedef struct column {
-  uint32_t dtype; /* as it counts */
-  uint32_t held;  /* as it stands in memory */
-  const void *data;
-  int64_t n;
-} column;
-
-typedef struct table {
-  column keys, values, missing; /* missing: one element */
-} table;
-
-static column of_ints(tn_ints list) { return (column){TN_I64, TN_I64, list.data, list.size}; }
-static column of_strs(tn_strs list) { return (column){TN_STRING, TN_STRING, list.data, list.size}; }
-static column of_floats(tn_floats list) { return (column){TN_F32, TN_F64, list.data, list.size}; }
-static column of_tensor(const tn_tensor *t) {
-  return (column){t->dtype, t->dtype, t->data, tn_elements(t)};
-}
-
-static column first_of(tn_strs strs, tn_ints ints, tn_floats floats, bool has_tensor,
-                       const tn_tensor *tensor) {
-  if (has_tensor) return of_tensor(tensor);
-  if (strs.size) return of_strs(strs);
-  return ints.size ? of_ints(ints) : of_floats(floats);
-}
-
-static table table_v1(const tn_call *call) {
-  const tn_label_encoder_v1_attrs *a = call->attrs;
-  column names = of_strs(a->classes_strings),
-         numbers = {TN_I64, TN_NONE, NULL, a->classes_strings.size};
-  if (call->inputs[0]->dtype == TN_STRING)
-    return (table){names, numbers, {TN_I64, TN_I64, &a->default_int64, 1}};
-  return (table){numbers, names, {TN_STRING, TN_STRING, &a->default_string, 1}};
-}
-
-static table table_of_encoder(const tn_call *call) {
-  if (call->version < 2) return table_v1(call);
-  const tn_label_encoder_attrs *a = call->attrs;
-  table t = {
-      first_of(a->keys_strings, a->keys_int64s, a->keys_floats, a->has_keys_tensor, a->keys_tensor),
-      first_of(a->values_strings, a->values_int64s, a->values_floats, a->has_values_tensor,
-               a->values_tensor),
-      {TN_F32, TN_F64, &a->default_float, 1}};
-  if (t.values.dtype == TN_I64) t.missing = (column){TN_I64, TN_I64, &a->default_int64, 1};
-  if (t.values.dtype == TN_STRING)
-    t.missing = (column){TN_STRING, TN_STRING, &a->default_string, 1};
-  if (a->has_default_tensor) {
-    t.missing = of_tensor(a->default_tensor);
-  } else if (t.values.dtype != TN_F32 && t.values.dtype != TN_F64 && t.values.dtype != TN_STRING) {
-    t.missing = (column){t.values.dtype, TN_I64, &a->default_int64, 1}; /* i16, i32 */
-  } else if (t.values.dtype == TN_F64) {
-    t.missing.dtype = TN_F64;
-  }
-  return t;
-}
-
-static table table_of_mapper(const tn_call *call) {
-  const tn_category_mapper_attrs *a = call->attrs;
-  column names = of_strs(a->cats_strings), numbers = of_ints(a->cats_int64s);
-  if (call->inputs[0]->dtype == TN_STRING)
-    return (table){names, numbers, {TN_I64, TN_I64, &a->default_int64, 1}};
-  return (table){numbers, names, {TN_STRING, TN_STRING, &a->default_string, 1}};
-}
-
-static tn_status infer_table(const tn_call *call, const table *t) {
+/* Input 0 is a map whose keys have this dtype, as far as is known. */
+static tn_status want_map(const tn_call *call, uint32_t key_dtype) {
   const tn_tensor *x = call->inputs[0];
-  if (t->keys.dtype != x->dtype)
-    return call->host->fail(call->ctx, TN_ERR_INVALID, "the keys are %s, the input is %s",
-                            tn_dtype(t->keys.dtype)->name, tn_dtype(x->dtype)->name);
-  if (t->keys.n != t->values.n || t->missing.n != 1 || t->missing.dtype != t->values.dtype)
+  if (x->kind != TN_KIND_MAP) return call->host->fail(call->ctx, TN_ERR_INVALID, "X must be a map");
+  const uint32_t key = x->elements >> 24;
+  if (key && key != key_dtype)
+    return call->host->fail(call->ctx, TN_ERR_INVALID, "the keys of X are %s, they have to be %s",
+                            tn_dtype(key)->name, tn_dtype(key_dtype)->name);
+  return TN_OK;
+}
+
+/* The keys and values of input 0, as many of the ones as of the others. */
+static tn_status open_map(const tn_call *call, uint32_t key_dtype, column *keys, column *values) {
+  const tn_tensor *k = call->host->list_item(call->ctx, call->inputs[0], 0);
+  const tn_tensor *v = call->host->list_item(call->ctx, call->inputs[0], 1);
+  if (!k || !v || k->kind || v->kind || tn_elements(k) != tn_elements(v))
+    return call->host->fail(call->ctx, TN_ERR_INVALID,
+                            "X has not as many values as keys, one for each");
+  if (k->dtype != key_dtype || v->dtype != call->outputs[0]->dtype)
+    return call->host->fail(call->ctx, TN_ERR_INVALID, "X maps %s to %s, not %s to %s",
+                            tn_dtype(k->dtype)->name, tn_dtype(v->dtype)->name,
+                            tn_dtype(key_dtype)->name, tn_dtype(call->outputs[0]->dtype)->name);
+  *keys = column_of_tensor(k);
+  *values = column_of_tensor(v);
+  return TN_OK;
+}
+
+/* Every element of the output becomes 0, or this text. */
+static tn_status clear(const tn_call *call, const char *text) {
+  const tn_str one = {text, *text != 0};
+  const column zero = call->outputs[0]->dtype == TN_STRING
+                          ? (column){TN_STRING, TN_STRING, &one, 1}
+                          : (column){TN_I64, TN_I64, &(int64_t){0}, 1};
+  tn_status s = TN_OK;
+  for (int64_t k = 0; k < tn_elements(call->outputs[0]) && !s; k++)
+    s = column_put(call, k, &zero, 0);
+  return s;
+}
+
+/* ---- DictVectorizer ---- */
+
+static column vocabulary(const tn_call *call) {
+  const tn_dict_vectorizer_attrs *a = call->attrs;
+  return a->string_vocabulary.size ? column_of_strs(a->string_vocabulary)
+                                   : column_of_ints(a->int64_vocabulary);
+}
+
+tn_status dict_vectorizer_infer(const tn_call *call) {
+  const tn_dict_vectorizer_attrs *a = call->attrs;
+  const column words = vocabulary(call);
+  if (!a->string_vocabulary.size == !a->int64_vocabulary.size)
     return call->host->fail(
         call->ctx, TN_ERR_INVALID,
-        "there are %lld keys and %lld values, and the default must be one of their type",
-        (long long)t->keys.n, (long long)t->values.n);
-  tn_infer_shape(call, 0, t->values.dtype, x->rank, x->shape);
+        "one of the attributes 'int64_vocabulary' and 'string_vocabulary' must have elements");
+  tn_status s = want_map(call, words.dtype);
+  if (!s) tn_infer_shape(call, 0, call->inputs[0]->dtype, 2, (int64_t[]){1, words.n});
+  return s;
+}
+
+tn_status dict_vectorizer_plan(const tn_call *call, tn_kernel_plan *out) {
+  out->state_bytes = ((uint64_t)vocabulary(call).n + 1) * sizeof(int64_t);
   return TN_OK;
 }
 
-static int compare_strings(tn_str a, tn_str b) {
-  int64_t n = tn_min_i64(a.size, b.size);
-  int order = n ? memcmp(a.data, b.data, (size_t)n) : 0;
-  return order ? order : a.size < b.size ? -1 : a.size > b.size;
-}
-
-/* Element i of a against element j of b, of one dtype. NaN is equal to NaN, and after all
- * numbers. */
-static int compare(const column *a, int64_t i, const column *b, int64_t j) {
-  if (a->dtype == TN_STRING)
-    return compare_strings(((const tn_str *)a->data)[i], ((const tn_str *)b->data)[j]);
-  if (tn_dtype(a->dtype)->is_int) {
-    int64_t x = a->held ? tn_load_i64(a->held, a->data, i) : i,
-            y = b->held ? tn_load_i64(b->held, b->data, j) : j;
-    return x < y ? -1 : x > y;
-  }
-  double x = tn_load_f64(a->held, a->data, i), y = tn_load_f64(b->held, b->data, j);
-  if (isnan(x) || isnan(y)) return (isnan(x) != 0) - (isnan(y) != 0);
-  return x < y ? -1 : x > y;
-}
-
-/* Output element `index` becomes element i of the column. */
-static tn_status put(const tn_call *call, int64_t index, const column *c, int64_t i) {
-  const tn_tensor *y = call->outputs[0];
-  if (c->dtype == TN_STRING)
-    return call->host->string_set(call->ctx, 0, index, ((const tn_str *)c->data)[i].data,
-                                  ((const tn_str *)c->data)[i].size);
-  if (tn_dtype(c->dtype)->is_int)
-    tn_store_i64(y->dtype, y->data, index, c->held ? tn_load_i64(c->held, c->data, i) : i);
-  else
-    tn_store_f64(y->dtype, y->data, index, tn_load_f64(c->held, c->data, i));
+tn_status dict_vectorizer_prepare(const tn_call *call) {
+  const column words = vocabulary(call);
+  column_sort(&words, call->state);
   return TN_OK;
 }
 
-/* ---- kernel: the state is the order of the keys ---- */
-
-static tn_status plan_table(const table *t, tn_kernel_plan *out) {
-  out->state_bytes = (uint64_t)(t->keys.n + 1) * sizeof(int64_t);
-  out->state_key = t->keys.dtype;
-  return TN_OK;
-}
-
-/* Keys that are equal stay in their order: the last one counts, as it would in a dictionary. */
-static int before(const column *keys, int64_t a, int64_t b) {
-  int order = compare(keys, a, keys, b);
-  return order ? order : a < b ? -1 : a > b;
-}
-
-static void sift(const column *keys, int64_t *order, int64_t root, int64_t n) {
-  for (int64_t child; (child = 2 * root + 1) < n; root = child) {
-    if (child + 1 < n && before(keys, order[child], order[child + 1]) < 0) child++;
-    if (before(keys, order[root], order[child]) >= 0) return;
-    int64_t swap = order[root];
-    order[root] = order[child];
-    order[child] = swap;
-  }
-}
-
-static tn_status prepare_table(const tn_call *call, const table *t) {
-  int64_t *order = call->state, n = t->keys.n;
-  for (int64_t k = 0; k < n; k++) order[k] = k;
-  for (int64_t k = n / 2; k-- > 0;) sift(&t->keys, order, k, n);
-  for (int64_t k = n; k-- > 1;) {
-    int64_t swap = order[0];
-    order[0] = order[k];
-    order[k] = swap;
-    sift(&t->keys, order, 0, k);
-  }
-  return TN_OK;
-}
-
-static tn_status run_table(const tn_call *call, const table *t) {
-  const tn_tensor *x = call->inputs[0];
-  const column in = {x->dtype, x->dtype, x->data, tn_elements(x)};
+/* Each key of the map is looked up in the sorted vocabulary, where it may stand more than once. */
+tn_status dict_vectorizer_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                            uint32_t worker) {
+  const column words = vocabulary(call);
   const int64_t *order = call->state;
-  tn_status s = TN_OK;
-  for (int64_t k = 0; k < in.n && !s; k++) {
-    int64_t low = 0, high = t->keys.n; /* the first key that is greater */
-    while (low < high) {
-      int64_t middle = (low + high) / 2;
-      if (compare(&t->keys, order[middle], &in, k) <= 0)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-    bool found = low > 0 && compare(&t->keys, order[low - 1], &in, k) == 0;
-    s = found ? put(call, k, &t->values, order[low - 1]) : put(call, k, &t->missing, 0);
+  column keys, values;
+  (void)stage, (void)begin, (void)end, (void)worker;
+  tn_status s = open_map(call, words.dtype, &keys, &values);
+  if (!s) s = clear(call, "");
+  for (int64_t k = 0; k < keys.n && !s; k++) {
+    int64_t at = column_find(&words, order, &keys, k);
+    while (!s && at-- > 0 && column_compare(&words, order[at], &keys, k) == 0)
+      s = column_put(call, order[at], &values, k);
   }
   return s;
 }
 
-static tn_status table_reference(const tn_call *call, const table *t) {
-  const tn_tensor *x = call->inputs[0];
-  const column in = {x->dtype, x->dtype, x->data, tn_elements(x)};
-  tn_status s = TN_OK;
-  for (int64_t k = 0; k < in.n && !s; k++) {
-    int64_t at = t->keys.n - 1;
-    while (at >= 0 && compare(&t->keys, at, &in, k)) at--;
-    s = at >= 0 ? put(call, k, &t->values, at) : put(call, k, &t->missing, 0);
+/* Word by word; of keys that are equal the last one counts. */
+tn_status dict_vectorizer_reference(const tn_call *call) {
+  const column words = vocabulary(call);
+  column keys, values;
+  tn_status s = open_map(call, words.dtype, &keys, &values);
+  if (!s) s = clear(call, "");
+  for (int64_t w = 0; w < words.n && !s; w++)
+    for (int64_t k = 0; k < keys.n && !s; k++)
+      if (column_compare(&words, w, &keys, k) == 0) s = column_put(call, w, &values, k);
+  return s;
+}
+
+/* ---- CastMap: MapValues, and perhaps a Cast ---- */
+
+static tn_status infer_values(const tn_call *call, uint32_t dtype, bool sparse, int64_t max_map) {
+  tn_status s = want_map(call, TN_I64);
+  if (!s && sparse && max_map < 1)
+    s = call->host->fail(call->ctx, TN_ERR_INVALID,
+                         "attribute 'max_map' is %lld; a sparse form needs 1 or more",
+                         (long long)max_map);
+  if (!s) tn_infer_shape(call, 0, dtype, 2, (int64_t[]){1, sparse ? max_map : TN_DIM_UNKNOWN});
+  return s;
+}
+
+tn_status map_values_infer(const tn_call *call) {
+  const tn_map_values_attrs *a = call->attrs;
+  return infer_values(call, call->inputs[0]->dtype, a->size > 0, a->size);
+}
+
+tn_status map_values_plan(const tn_call *call, tn_kernel_plan *out) {
+  (void)call;
+  out->flags = TN_PLAN_DATA_DEPENDENT;
+  return TN_OK;
+}
+
+/* In a row of `size`, each value at the place that its key names. */
+static tn_status values_at(const tn_call *call, const column *keys, const column *values,
+                           int64_t size) {
+  tn_status s = call->host->output_resize(call->ctx, 0, 2, (int64_t[]){1, size});
+  if (!s) s = clear(call, "0");
+  for (int64_t k = 0; k < keys->n && !s; k++) {
+    const int64_t at = ((const int64_t *)keys->data)[k];
+    if (at < 0)
+      s = call->host->fail(call->ctx, TN_ERR_INVALID,
+                           "X has the key %lld; keys are places in the output", (long long)at);
+    else if (at < size)
+      s = column_put(call, at, values, k);
   }
   return s;
 }
 
-#define TABLE(name, source)                                                           \
-  tn_status name##_infer(const tn_call *call) {                                       \
-    table t = source(call);                                                           \
-    return infer_table(call, &t);                                                     \
-  }                                                                                   \
-  tn_status name##_plan(const tn_call *call, tn_kernel_plan *out) {                   \
-    table t = source(call);                                                           \
-    return plan_table(&t, out);                                                       \
-  }                                                                                   \
-  tn_status name##_prepare(const tn_call *call) {                                     \
-    table t = source(call);                                                           \
-    return prepare_table(call, &t);                                                   \
-  }                                                                                   \
-  tn_status name##_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end, \
-                     uint32_t worker) {                                               \
-    table t = source(call);                                                           \
-    (void)stage, (void)begin, (void)end, (void)worker;                                \
-    return run_table(call, &t);                                                       \
-  }                                                                                   \
-  tn_status name##_reference(const tn_call *call) {                                   \
-    table t = source(call);                                                           \
-    return table_reference(call, &t);                                                 \
-  }
-TABLE(label_encoder, table_of_encoder)
-TABLE(category_mapper, table_of_mapper)
+/* One after the other, as their keys rise. */
+static tn_status values_sorted(const tn_call *call, const column *keys, const column *values) {
+  tn_status s = call->host->output_resize(call->ctx, 0, 2, (int64_t[]){1, keys->n});
+  int64_t *order = s ? NULL : call->host->alloc(call->ctx, ((uint64_t)keys->n + 1) * sizeof *order);
+  if (!s && !order) s = TN_ERR_MEMORY;
+  if (!s) column_sort(keys, order);
+  for (int64_t k = 0; k < keys->n && !s; k++) s = column_put(call, k, values, order[k]);
+  call->host->free(call->ctx, order);
+  return s;
+}
+
+tn_status map_values_reference(const tn_call *call) {
+  const int64_t size = ((const tn_map_values_attrs *)call->attrs)->size;
+  column keys, values;
+  tn_status s = open_map(call, TN_I64, &keys, &values);
+  if (s) return s;
+  return size > 0 ? values_at(call, &keys, &values, size) : values_sorted(call, &keys, &values);
+}
+
+tn_status map_values_c(const tn_call *call, uint32_t stage, int64_t begin, int64_t end,
+                       uint32_t worker) {
+  (void)stage, (void)begin, (void)end, (void)worker;
+  return map_values_reference(call); /* there is but one way to say it */
+}
+
+/* What attribute cast_to says, or TN_NONE. */
+static uint32_t cast_type(const tn_cast_map_attrs *a) {
+  return tn_str_is(a->cast_to, "TO_FLOAT")    ? TN_F32
+         : tn_str_is(a->cast_to, "TO_STRING") ? TN_STRING
+         : tn_str_is(a->cast_to, "TO_INT64")  ? TN_I64
+                                              : TN_NONE;
+}
+
+tn_status cast_map_infer(const tn_call *call) {
+  const tn_cast_map_attrs *a = call->attrs;
+  const bool sparse = tn_str_is(a->map_form, "SPARSE");
+  const uint32_t dtype = cast_type(a);
+  if (!sparse && !tn_str_is(a->map_form, "DENSE"))
+    return call->host->fail(call->ctx, TN_ERR_INVALID,
+                            "attribute 'map_form' is '%.*s', neither DENSE nor SPARSE",
+                            (int)a->map_form.size, a->map_form.data);
+  if (!dtype)
+    return call->host->fail(call->ctx, TN_ERR_INVALID,
+                            "attribute 'cast_to' is '%.*s', none of TO_FLOAT, TO_STRING, TO_INT64",
+                            (int)a->cast_to.size, a->cast_to.data);
+  return infer_values(call, dtype, sparse, a->max_map);
+}
+
+/* Values that need another type: a CastMap that leaves them theirs, and a Cast behind it. */
+static tn_status lower_in_two(const tn_call *call, tn_graph *graph, int32_t node, int32_t x) {
+  const tn_cast_map_attrs *a = call->attrs;
+  const bool texts = call->inputs[0]->dtype == TN_STRING;
+  const tn_attr as_is = tn_attr_str("cast_to", texts ? "TO_STRING" : "TO_FLOAT");
+  const tn_attr to = tn_attr_int("to", tn_onnx_of_dtype(cast_type(a)));
+  int32_t values;
+  const tn_status s = tn_emit_like(call, graph, node, &x, 1, &as_is, 1, &values);
+  return s ? s : tn_lower_as(call, graph, node, "Cast", &values, 1, &to, 1);
+}
+
+tn_status cast_map_lower(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_cast_map_attrs *a = call->attrs;
+  const int32_t x = tn_node_input(call, graph, node, 0);
+  const tn_attr size = tn_attr_int("size", tn_str_is(a->map_form, "SPARSE") ? a->max_map : 0);
+  if (call->inputs[0]->dtype != cast_type(a)) return lower_in_two(call, graph, node, x);
+  return tn_lower_to_own(call, graph, node, "MapValues", &x, 1, &size, 1);
+}

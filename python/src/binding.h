@@ -131,6 +131,9 @@ PyObject *tp_array_new(const tn_tensor *type);
 bool tp_is_bindable(const tn_tensor *type);
 /* ("tensor", "f32", (1, None)); the dims None if the rank is open. */
 PyObject *tp_describe(const tn_tensor *type);
+/* What stands around the elements, from the outside in: [("sequence", None), ("map", "i64")]; of
+ * maps, the dtype of the keys as well, if it is known. */
+PyObject *tp_kinds(const tn_tensor *type);
 /* An array on the memory of an object that has __dlpack__. */
 PyObject *tp_from_dlpack(PyObject *object);
 

@@ -555,12 +555,12 @@ static PyObject *dim_names(const tp_model *m, int32_t value, int32_t rank) {
   return names;
 }
 
-/* (name, (kind, dtype, shape), dim names, default) */
+/* (name, (kind, dtype, shape), dim names, default, kinds) */
 static PyObject *describe(const tp_model *m, const char *name, const tn_tensor *type, int32_t value,
                           const tn_tensor *or_else) {
   const int32_t rank = type->kind == TN_KIND_TENSOR ? type->rank : 0;
-  return Py_BuildValue("(NNNN)", tp_text(name), tp_describe(type), dim_names(m, value, rank),
-                       PyBool_FromLong(or_else != NULL));
+  return Py_BuildValue("(NNNNN)", tp_text(name), tp_describe(type), dim_names(m, value, rank),
+                       PyBool_FromLong(or_else != NULL), tp_kinds(type));
 }
 
 static PyObject *list_of(PyObject *object, bool of_inputs) {

@@ -97,10 +97,30 @@ PyObject *tp_value(const tn_tensor *value) {
   }
 }
 
-PyObject *tp_describe(const tn_tensor *type) {
+static const char *kind_name(uint32_t kind) {
   static const char *const kinds[] = {"tensor", "sequence", "optional", "map"};
-  const char *kind = type->kind < sizeof kinds / sizeof *kinds ? kinds[type->kind] : "?";
-  const char *dtype = type->dtype == TN_NONE ? NULL : tn_dtype_name(type->dtype);
+  return kind < sizeof kinds / sizeof *kinds ? kinds[kind] : "?";
+}
+
+static const char *dtype_or_null(uint32_t dtype) {
+  return dtype == TN_NONE ? NULL : tn_dtype_name(dtype);
+}
+
+PyObject *tp_kinds(const tn_tensor *type) {
+  uint32_t key = type->elements >> 24, rest = type->elements & 0xffffff;
+  PyObject *list = PyList_New(0);
+  for (uint32_t kind = type->kind; list && kind != TN_KIND_TENSOR; kind = rest & 15, rest >>= 4) {
+    const bool is_map = kind == TN_KIND_MAP;
+    PyObject *item = Py_BuildValue("sz", kind_name(kind), is_map ? dtype_or_null(key) : NULL);
+    if (!item || PyList_Append(list, item)) Py_CLEAR(list);
+    Py_XDECREF(item);
+    if (is_map) key = TN_NONE; /* of a map within this one it is not known */
+  }
+  return list;
+}
+
+PyObject *tp_describe(const tn_tensor *type) {
+  const char *kind = kind_name(type->kind), *dtype = dtype_or_null(type->dtype);
   if (type->kind != TN_KIND_TENSOR || type->rank < 0)
     return Py_BuildValue("szO", kind, dtype, Py_None);
   PyObject *dims = PyTuple_New(type->rank);

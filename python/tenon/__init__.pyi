@@ -27,6 +27,7 @@ class Value:
     dtype: Optional[str]
     shape: Optional[Tuple[Union[int, str, None], ...]]
     has_default: bool
+    kinds: List[Tuple[str, Optional[str]]]
     @property
     def type(self) -> str: ...
 

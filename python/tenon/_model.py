@@ -19,25 +19,30 @@ class Value:
 
     kind: "tensor", "sequence", "optional" or "map"; dtype: "f32" and so on, None if it is open;
     shape: a tuple of ints, names of open dims, None for those without a name; None if it is open.
+    kinds: what stands around the tensors, from the outside in, as pairs of a kind and, of maps, the
+    dtype of their keys: [("sequence", None), ("map", "i64")]; [] of a tensor.
     """
 
-    __slots__ = ("name", "kind", "dtype", "shape", "has_default")
+    __slots__ = ("name", "kind", "dtype", "shape", "has_default", "kinds")
 
-    def __init__(self, name, type_, dim_names, has_default):
+    def __init__(self, name, type_, dim_names, has_default, kinds=()):
         self.name = name
         self.kind, self.dtype, shape = type_
         self.has_default = has_default
+        self.kinds = list(kinds)
         if shape is not None:
             shape = tuple(n if n is not None else d for d, n in zip(shape, dim_names))
         self.shape = shape
 
     @property
     def type(self):
-        """In one word: "f32[batch,3,?]"."""
+        """In words: "f32[batch,3,?]", "sequence of map of i64 to f32"."""
         text = self.dtype or "?"
+        for kind, key in reversed(self.kinds):
+            text = f"map of {key or '?'} to {text}" if kind == "map" else f"{kind} of {text}"
         if self.shape is not None:
             text += "[" + ",".join("?" if d is None else str(d) for d in self.shape) + "]"
-        return text if self.kind == "tensor" else f"{self.kind} of {text}"
+        return text
 
     def __repr__(self):
         return f"{self.name}: {self.type}" + (" (has a default)" if self.has_default else "")

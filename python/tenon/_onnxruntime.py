@@ -213,9 +213,14 @@ def _element_type(element_type):
     return np.dtype(element_type)
 
 
-def _onnx_type(kind, dtype):
-    text = f"tensor({_ONNX_TYPES.get(dtype, dtype)})"
-    return text if kind == "tensor" else f"{ {'sequence': 'seq'}.get(kind, kind)}({text})"
+def _onnx_type(value):
+    text = f"tensor({_ONNX_TYPES.get(value.dtype, value.dtype)})"
+    for kind, key in reversed(value.kinds):
+        if kind == "map":
+            text = f"map({_ONNX_TYPES.get(key, key)},{text})"
+        else:
+            text = f"{'seq' if kind == 'sequence' else kind}({text})"
+    return text
 
 
 class NodeArg:
@@ -223,7 +228,7 @@ class NodeArg:
 
     def __init__(self, value):
         self.name = value.name
-        self.type = _onnx_type(value.kind, value.dtype)
+        self.type = _onnx_type(value)
         self.shape = list(value.shape or ())
 
     def __repr__(self):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tenon
-from conftest import DATA
+from conftest import DATA, field
 
 VALUES = {
     "f32": np.float32,
@@ -145,3 +145,34 @@ def test_sequences_and_optionals():
     ops = tenon.ops
     with pytest.raises(tenon.Error):
         ops.SequenceAt(np.zeros(3), np.int64(0))
+
+
+def _maps():
+    """x: map of i64 to f32 -> DictVectorizer -> ZipMap -> y: sequence of map of i64 to f32"""
+    ints = lambda name, a, b: field(5, field(1, name) + bytes([0x40, a, 0x40, b, 0xA0, 1, 7]))  # noqa: E731
+    of_map = field(5, b"\x08\x07" + field(2, field(1, b"\x08\x01")))
+    nodes = b""
+    for x, op, y, attr in (
+        (b"x", b"DictVectorizer", b"v", ints(b"int64_vocabulary", 5, 1)),
+        (b"v", b"ZipMap", b"y", ints(b"classlabels_int64s", 10, 20)),
+    ):
+        node = field(1, x) + field(2, y) + field(4, op) + attr + field(7, b"ai.onnx.ml")
+        nodes += field(1, node)
+    graph = nodes + field(2, b"maps") + field(11, field(1, b"x") + field(2, of_map))
+    graph += field(12, field(1, b"y") + field(2, field(4, field(1, of_map))))
+    return b"\x08\x08" + field(7, graph) + field(8, field(1, b"ai.onnx.ml") + b"\x10\x01")
+
+
+def test_maps():
+    model = tenon.load(_maps())
+    assert model.inputs[0].type == "map of i64 to f32"
+    assert model.outputs[0].type == "sequence of map of i64 to f32"
+    assert model({1: 2.5, 7: 3.0}) == [{10: 0.0, 20: 2.5}]
+    assert model({}) == [{10: 0.0, 20: 0.0}]
+    for bad in ([1.0], {"a": 1.0}, {1: "b"}, np.zeros(2)):
+        with pytest.raises((tenon.Error, TypeError, ValueError)):
+            model(bad)
+    session = tenon.InferenceSession(_maps())
+    assert session.get_inputs()[0].type == "map(int64,tensor(float))"
+    assert session.get_outputs()[0].type == "seq(map(int64,tensor(float)))"
+    assert session.run(None, {"x": {5: 1.0}}) == [[{10: 1.0, 20: 0.0}]]

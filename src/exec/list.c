@@ -53,8 +53,11 @@ tn_status tn_list_append(tn_tensor *list, const tn_tensor *item) {
   tn_list *l = tn_list_of(list);
   if (!l || !item) return TN_ERR_INVALID;
   tn_status status = tn_list_add(l, item);
-  if (!status && list->kind != TN_KIND_MAP)
+  if (status) return status;
+  if (list->kind != TN_KIND_MAP)
     list->elements = item->kind == TN_KIND_TENSOR ? 0 : TN_ELEMENTS(item->kind, item->elements);
+  else if (l->items.n == 1)
+    list->elements = TN_ELEMENTS_KEY(item->dtype);
   return status;
 }
 

@@ -251,7 +251,7 @@ const tn_tensor *tn_model_input_default(const tn_model *model, int32_t index) {
 /* What the file leaves open may have been inferred. */
 tn_status tn_model_output_type(const tn_model *model, int32_t index, tn_tensor *out_type) {
   const tn_value *value = model ? output(model->loaded, index) : NULL;
-  bool open = value && model->main &&
+  bool open = value && model->main && value->type->kind == TN_KIND_TENSOR &&
               (value->type->dtype == TN_NONE || value->type->rank == TN_RANK_UNKNOWN);
   if (open) value = output(model->main->graph, index);
   return tn_type_give(value ? value->type : NULL, out_type);

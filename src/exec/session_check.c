@@ -1,22 +1,5 @@
 /* Checking what the user hands in against what the model declares. */
-#include <stdio.h>
-
 #include "exec/session.h"
-
-enum { TYPE_TEXT = TN_TENSOR_TEXT + 32 };
-
-static const char *kind_text(uint32_t kind) {
-  static const char *const names[] = {"", "sequence of ", "optional ", "map of "};
-  return kind < sizeof names / sizeof *names ? names[kind] : "unknown kind of ";
-}
-
-static const char *type_text(const tn_tensor *t, char *buf, size_t size) {
-  char text[TN_TENSOR_TEXT];
-  bool is_tensor = t->kind == TN_KIND_TENSOR;
-  snprintf(buf, size, "%s%s", kind_text(t->kind),
-           is_tensor ? tn_tensor_text(t, text, sizeof text) : tn_dtype_name(t->dtype));
-  return buf;
-}
 
 /* NULL, or why this is no tensor at all. */
 static const char *malformed(const tn_tensor *t) {
@@ -30,9 +13,15 @@ static const char *malformed(const tn_tensor *t) {
   return tn_tensor_bytes(t) < 0 ? "a dim is negative or its size overflows" : NULL;
 }
 
+/* Dtypes of the keys of maps, TN_NONE where they are not known. */
+static bool keys_fit(uint32_t declared, uint32_t key) {
+  return !declared || !key || declared == key;
+}
+
 static bool fits(const tn_tensor *declared, const tn_tensor *t) {
   if (declared->kind != t->kind) return false;
   if (t->kind != TN_KIND_TENSOR && t->dtype == TN_NONE) return tn_list_size(t) == 0;
+  if (!keys_fit(declared->elements >> 24, t->elements >> 24)) return false;
   if (declared->dtype != TN_NONE && declared->dtype != t->dtype) return false;
   if (t->kind != TN_KIND_TENSOR || declared->rank == TN_RANK_UNKNOWN) return true;
   if (declared->rank != t->rank) return false;
@@ -51,27 +40,27 @@ tn_status tn_session_check_input(const tn_session *s, int32_t index, const tn_te
   const char *reason = malformed(t);
   if (reason) return tn_fail(diag, TN_ERR_INVALID, "input '%s': not a tensor: %s", name, reason);
   tn_tensor declared;
-  char got[TYPE_TEXT], takes[TYPE_TEXT];
+  char got[TN_TENSOR_TEXT], takes[TN_TENSOR_TEXT];
   tn_status status = tn_model_input_type(s->model, index, &declared);
   if (status || fits(&declared, t)) return status;
   const int32_t value = tn_graph_api_table.input(s->model->loaded, index);
   if (value < 0 || declared.kind != TN_KIND_TENSOR)
-    type_text(&declared, takes, sizeof takes);
+    tn_tensor_text(&declared, takes, sizeof takes);
   else
     tn_value_text(s->model->loaded, value, &declared, takes, sizeof takes);
   return tn_fail(diag, TN_ERR_SHAPE, "input '%s': got %s, the model takes %s", name,
-                 type_text(t, got, sizeof got), takes);
+                 tn_tensor_text(t, got, sizeof got), takes);
 }
 
 tn_status tn_session_check_state(const char *name, const tn_tensor *declared, const tn_tensor *t,
                                  tn_diag *diag) {
-  char got[TYPE_TEXT], takes[TYPE_TEXT];
+  char got[TN_TENSOR_TEXT], takes[TN_TENSOR_TEXT];
   const char *reason = !t ? "it is none" : malformed(t);
   if (!reason && !t->data && tn_tensor_bytes(t)) reason = "it has no data";
   if (reason) return tn_fail(diag, TN_ERR_INVALID, "state '%s': not a tensor: %s", name, reason);
   if (fits(declared, t)) return TN_OK;
   return tn_fail(diag, TN_ERR_SHAPE, "state '%s': got %s, it is %s", name,
-                 type_text(t, got, sizeof got), type_text(declared, takes, sizeof takes));
+                 tn_tensor_text(t, got, sizeof got), tn_tensor_text(declared, takes, sizeof takes));
 }
 
 tn_status tn_session_check_output(const tn_session *s, int32_t index, const tn_tensor *t,

@@ -81,7 +81,10 @@ static void text(void **state) {
   assert_string_equal(tn_tensor_text(&t, buf, sizeof buf), "f32[1,?,224]");
   assert_string_equal(tn_tensor_text(&t, tiny, sizeof tiny), "f32[1");
   t.kind = TN_KIND_SEQUENCE;
-  assert_string_equal(tn_tensor_text(&t, buf, sizeof buf), "sequence of f32[1,?,224]");
+  assert_string_equal(tn_tensor_text(&t, buf, sizeof buf), "sequence of f32");
+  t.elements = TN_ELEMENTS(TN_KIND_MAP, TN_ELEMENTS_KEY(TN_I64));
+  assert_string_equal(tn_tensor_text(&t, buf, sizeof buf), "sequence of map of i64 to f32");
+  assert_string_equal(tn_tensor_text(&t, tiny, sizeof tiny), "seque");
   t = tn_tensor_make(TN_I64, 0, NULL, NULL);
   assert_string_equal(tn_tensor_text(&t, buf, sizeof buf), "i64[]");
   t = tn_tensor_make(TN_NONE, TN_RANK_UNKNOWN, NULL, NULL);
