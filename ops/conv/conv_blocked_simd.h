@@ -44,9 +44,9 @@ typedef struct layer { /* one convolution, cut into work */
   int64_t kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, pad_h, pad_w;
   int64_t n_pixels; /* the last row may be shorter than out_w */
   int64_t in_blocks, out_blocks;
-  bool narrow;             /* the input is plain: planes are read, not blocks */
+  bool narrow;             /* planes are read, or pixels of few channels, not blocks */
   int64_t step;            /* channels of a block: lanes, or NARROW */
-  int64_t planes, unit;    /* of an image: blocks or channels, and floats of one pixel of one */
+  int64_t planes, unit;    /* of an image: blocks, channels or 1; floats of one pixel of one */
   bool direct;             /* strips are read from the input */
   bool by_taps;            /* each tap for the pixels that it reaches; direct */
   work_cut cut;            /* strips of output rows, parts of the groups of filters */
@@ -57,6 +57,7 @@ typedef struct layer { /* one convolution, cut into work */
   int64_t row_floats;      /* of one row of all input blocks */
   int64_t strip_floats;    /* of a strip that is copied; 0: none is */
   int64_t run;             /* pixels that are neighbours in the strip and in the output */
+  bool joined;             /* so are the runs of a strip */
   int64_t chunk;           /* input blocks at a time */
 } layer;
 
@@ -96,11 +97,12 @@ static void layer_cut(layer *l, uint32_t n_workers) {
 static tn_status layer_place(layer *l, uint32_t n_workers) {
   /* What no tap reads is not copied; of a 1x1 there remain the pixels of the output. */
   const int64_t span = (l->kernel_w - 1) * l->dilation_w + 1;
-  l->col = l->narrow && l->stride_w <= TILE_COLS ? l->stride_w : 1;
+  l->col = l->narrow && tiles_apart(l->stride_w * l->unit) ? l->stride_w : 1;
   l->phases = tn_min_i64(l->stride_w / l->col, span);
   l->row_step =
       l->direct ? l->stride_h : tn_min_i64(l->stride_h, (l->kernel_h - 1) * l->dilation_h + 1);
   l->run = l->direct || l->narrow || l->c.taps > 1 ? l->out_w : 4 * TILE_PIXELS;
+  l->joined = l->direct ? conv_is_pointwise(&l->c.w) : l->run != l->out_w;
   l->phase_w =
       l->direct ? l->in_w : (l->out_w - 1) * l->col + 1 + (span - 1) / (l->stride_w / l->col);
   const int64_t block_bytes =
@@ -158,11 +160,12 @@ static tn_status layer_make(const tn_call *call, layer *out) {
   l.dilation_h = w.dilation[1], l.dilation_w = w.dilation[2];
   l.pad_h = w.pad_lo[1], l.pad_w = w.pad_lo[2];
   l.n_pixels = l.out_h * l.out_w;
-  l.narrow = call->inputs[0]->layout == TN_PLAIN;
+  const bool last = call->inputs[0]->layout == TN_CHANNELS_LAST;
+  l.narrow = last || call->inputs[0]->layout == TN_PLAIN;
   l.step = l.narrow ? NARROW : TN_VF_LANES;
-  l.unit = l.narrow ? 1 : TN_VF_LANES;
+  l.unit = last ? l.c.channels : l.narrow ? 1 : TN_VF_LANES;
   l.in_blocks = tn_ceil_div(l.c.channels, l.step);
-  l.planes = l.narrow ? l.c.channels : l.in_blocks;
+  l.planes = last ? 1 : l.narrow ? l.c.channels : l.in_blocks;
   l.out_blocks = tn_ceil_div(l.c.filters, TN_VF_LANES);
   l.direct = layer_is_direct(&l);
   if (conv_is_pointwise(&l.c.w) && l.direct) {
@@ -191,9 +194,11 @@ const char *TN_SIMD_NAME(conv_blocked_refuse)(const tn_call *call) {
   if (x->rank < 3 || x->rank > 4) return "takes 1 or 2 spatial dims";
   if (a->group != 1) return "takes one group";
   if (conv_shape_make(call, &c)) return "its shapes do not fit";
-  if (x->layout == TN_PLAIN && c.channels > NARROW) return "takes up to 4 channels in plain layout";
-  if (c.taps > MOST_TAPS / (x->layout == TN_PLAIN ? tn_max_i64(1, c.channels) : 1))
-    return "takes windows of up to 1024 taps, in plain layout those of all channels together";
+  const bool last = x->layout == TN_CHANNELS_LAST, narrow = last || x->layout == TN_PLAIN;
+  if (narrow && c.channels > NARROW) return "takes up to 4 channels that are not in blocks";
+  if (last && !tiles_apart(c.channels)) return "takes 1, 2 or 3 channels that come last";
+  if (c.taps > MOST_TAPS / (narrow ? tn_max_i64(1, c.channels) : 1))
+    return "takes windows of up to 1024 taps, those of all channels together unless in blocks";
   layer l;
   if (layer_make(call, &l) || l.strip_floats > MOST_FLOATS)
     return "takes windows of which a strip of output rows fits into memory";
@@ -283,11 +288,12 @@ static void copy_run(const layer *l, const float *row, int64_t first, float *to)
   memset(to + (left + n) * l->unit, 0, (size_t)(l->phase_w - left - n) * pixel);
 }
 
-/* Of a plane. */
+/* Of a plane, or of pixels of few channels. */
 static void copy_plane(const layer *l, const float *row, int64_t first, float *to) {
   for (int64_t q = 0; q < l->phase_w; q++) {
     const int64_t at = first + q * l->stride_w;
-    to[q] = at >= 0 && at < l->in_w ? row[at] : 0;
+    for (int64_t c = 0; c < l->unit; c++)
+      *to++ = at >= 0 && at < l->in_w ? row[at * l->unit + c] : 0;
   }
 }
 
@@ -327,15 +333,16 @@ typedef struct band {   /* a strip as it is read */
 } band;
 
 static void strip_taps(const layer *l, band *s) {
-  const int64_t planes = l->narrow ? l->planes : 1; /* whose taps have an `at` of their own */
+  /* Channels whose taps have an `at` of their own. */
+  const int64_t channels = l->narrow ? l->c.channels : 1, plane = l->planes > 1 ? s->x_block : 1;
   const int64_t stride = l->stride_w / l->col;
   int64_t *at = s->at;
   for (int64_t h = 0; h < l->kernel_h; h++)
     for (int64_t w = 0; w < l->kernel_w; w++) {
       const int64_t x = w * l->dilation_w, phase = x % stride;
       const int64_t pixel = phase * l->phase_w + x / stride;
-      for (int64_t c = 0; c < planes; c++)
-        *at++ = c * s->x_block + h * l->dilation_h * s->row + pixel * l->unit;
+      for (int64_t c = 0; c < channels; c++)
+        *at++ = c * plane + h * l->dilation_h * s->row + pixel * l->unit;
     }
 }
 
@@ -359,12 +366,9 @@ static void run_row(const tile_set *tiles, tile_args *a, const float *x, int64_t
                     const float *w, float *y, int64_t n) {
   if (n <= 0) return;
   const int64_t count = tn_ceil_div(n, tiles->full), size = n / count, larger = n - count * size;
-  for (int64_t k = 0; k < count; k++) {
-    const int64_t pixels = size + (k < larger);
-    tiles->of[pixels](a, x, w, y);
-    x += pixels * step;
-    y += pixels * TN_VF_LANES;
-  }
+  if (larger > 0) tiles->of[size + 1](a, x, w, y, larger);
+  const int64_t done = larger * (size + 1);
+  tiles->of[size](a, x + done * step, w, y + done * TN_VF_LANES, count - larger);
 }
 
 /* Pixels of the strip. */
@@ -388,16 +392,12 @@ static int64_t next_step(int64_t width, int64_t tiles) {
   return width * TN_VF_LANES * (int64_t)sizeof(float) / (2 * tn_max_i64(1, tiles));
 }
 
-static int64_t strip_tiles(const layer *l, const band *s, const tile_set *tiles) {
-  return tn_ceil_div(strip_pixels(l, s), l->run) * tn_ceil_div(l->run, tiles->full);
-}
-
 static tile_args group_tile(const tn_call *call, const layer *l, const band *s, int64_t group,
                             const float *bias) {
   const int64_t width = group_blocks(l, group);
   const int64_t filters = l->c.filters - (group * TILE_BLOCKS + width - 1) * TN_VF_LANES;
   tile_args a = {.at = s->at, .bias = bias, .taps = l->c.taps, .x_block = s->x_block};
-  if (l->narrow) a.taps *= l->planes;
+  if (l->narrow) a.taps *= l->c.channels;
   a.first = true;
   a.fetches = s->strange;
   a.channels = l->step;
@@ -424,18 +424,21 @@ static void fetch_next(const tn_call *call, const layer *l, const float *w, int6
                        tile_args *a) {
   a->next = weights_after(call, l, w + n, n);
   a->next_step = a->next ? step : 0;
-  a->second = a->next ? n * (int64_t)sizeof(float) / 2 : 0;
-  if (!a->next) a->next = (const char *)w;
+  a->second = n * (int64_t)sizeof(float) / 2;
+  a->due = 0;
 }
 
 /* All rows of the strip for one group of output blocks. y: block 0 of the group, output row 0. */
 static void run_group(const tn_call *call, const layer *l, const band *s, int64_t group,
                       const float *bias, float *y) {
   const int64_t width = group_blocks(l, group), pixels = strip_pixels(l, s);
-  const int64_t row = l->run == l->out_w ? l->row_step * s->row : l->run * l->unit;
-  const tile_set *tiles = &(l->narrow ? tiles_planes[l->col - 1] : tiles_wide)[width - 1];
+  const tile_set *tiles = &(l->narrow ? tiles_apart(l->col * l->unit) : tiles_wide)[width - 1];
   const float *w = (const float *)call->state + group_at(l, group);
   const tn_finish finish = tn_finish_make(call);
+  /* What is finished after the tiles is finished while it is in L1. */
+  const int64_t run = l->joined && !finish.rest ? pixels : tn_min_i64(l->run, pixels);
+  const int64_t row = l->joined ? run * l->unit : l->row_step * s->row;
+  const int64_t n_tiles = tn_ceil_div(pixels, run) * tn_ceil_div(run, tiles->full);
   tile_args a = group_tile(call, l, s, group, bias);
   for (int64_t i = 0; i == 0 || i < l->in_blocks; i += l->chunk, a.first = false) {
     a.blocks = tn_min_i64(l->chunk, l->in_blocks - i);
@@ -444,10 +447,10 @@ static void run_group(const tn_call *call, const layer *l, const band *s, int64_
     a.last_channels = channels - (a.blocks - 1) * l->step;
     a.finish = last ? &finish : NULL;
     const float *end = w + width * TN_VF_LANES * l->c.taps * channels, *x = s->x + i * s->x_block;
-    fetch_next(call, l, w, end - w, next_step(width, strip_tiles(l, s, tiles)), &a);
+    fetch_next(call, l, w, end - w, next_step(width, n_tiles), &a);
     for (int64_t at = 0, n; at < pixels; at += n, x += row) {
       const int64_t first = s->first_row * l->out_w + at;
-      n = tn_min_i64(l->run, pixels - at);
+      n = tn_min_i64(run, pixels - at);
       run_row(tiles, &a, x, l->col * l->unit, w, y + first * TN_VF_LANES, n);
       if (finish.rest && last) finish_run(call, l, s, group, first, n);
     }

@@ -216,7 +216,6 @@ static void run_phase(const transposed_item *t, phase h, int64_t r, const float 
   a.channels = TN_VF_LANES;
   a.last_channels = g->c.channels - (g->in_blocks - 1) * TN_VF_LANES;
   a.x_block = area;
-  a.next = (const char *)w; /* all phases of a group fit into L2 */
   a.y_block = rows * v.n * TN_VF_LANES;
   const float *x = g->direct ? t->call->inputs[0]->data : t->call->scratch;
   x += t->image * g->in_blocks * area;

@@ -320,6 +320,7 @@ static void winograd_multiply(const winograd *g, const float *v, const float *w,
   const int64_t n_weights = width * TN_VF_LANES * g->c.channels;
   for (int point = 0; point < POINTS; point++) {
     a.next = (const char *)(w + (point + 1) % POINTS * n_weights); /* never behind the last */
+    a.due = 0;
     run_row(&tiles_wide[width - 1], &a, v, TN_VF_LANES, w + point * n_weights, m, tiles);
     v += g->v_step, m += g->m_step;
   }

@@ -135,7 +135,6 @@ static void pointwise_pixels(const layer *l, const float *w, const tn_tensor *bi
       const int64_t channels = tn_min_i64(a.blocks * TN_VF_LANES, l->c.channels - i * TN_VF_LANES);
       a.last_channels = channels - (a.blocks - 1) * TN_VF_LANES;
       a.finish = i + l->chunk >= l->in_blocks ? finish : NULL;
-      a.next = (const char *)at;
       run_row(&tiles_wide[width - 1], &a, p->x + i * p->x_block, TN_VF_LANES, at,
               p->y + g * TILE_BLOCKS * p->y_block, p->n);
       at += width * TN_VF_LANES * channels;

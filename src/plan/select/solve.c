@@ -1,9 +1,10 @@
 /* Selection: the solver. An assignment gives each node one of its candidates; it costs what the
  * kernels cost and what the conversions cost that it needs.
  *
- * Several starts (each node's cheapest, all plain, each layout preferred) are improved by
- * changing one node at a time, or a group of connected nodes that take any layout at once, until
- * nothing gains. The best one stays. */
+ * Several starts (each node's cheapest, all plain, each layout preferred) are improved until
+ * nothing gains, by changing one node at a time, or one with a node before it that is cheaper in a
+ * form which both know, or a group of connected nodes that take any layout at once. The best one
+ * stays. */
 #include <string.h>
 
 #include "plan/select/select.h"
@@ -190,13 +191,55 @@ static bool improve_node(solver *v, int32_t node) {
   return best != before;
 }
 
+static int32_t output_of(const tn_gnode *n, int32_t value) {
+  int32_t k = 0;
+  while (n->node.outputs[k] != value) k++;
+  return k;
+}
+
+/* Changes a node with the producer of its input k, where that is cheaper in a form that the node
+ * takes: as a view of its input, for example. Alone neither gains, for the other's conversion. */
+static bool improve_pair(solver *v, int32_t node, int32_t value, uint32_t k) {
+  const int32_t producer = value >= 0 ? tn_graph_val(v->s->g, value)->producer : -1;
+  tn_node_options *o = &v->s->nodes[node], *p = producer >= 0 ? &v->s->nodes[producer] : o;
+  if (p == o || o->candidates.n < 2 || p->candidates.n < 2) return false;
+  const int32_t at = output_of(tn_graph_node(v->s->g, producer), value), pair[2] = {producer, node};
+  const int32_t was = o->chosen, p_was = p->chosen;
+  int32_t best = was, p_best = p_was;
+  double least = -1;
+  for (int32_t q = 0; q < (int32_t)p->candidates.n; q++) {
+    const tn_candidate *from = &p->candidates.data[q];
+    if (from->cost_ns >= p->candidates.data[p_was].cost_ns) continue;
+    for (int32_t j = 0; j < (int32_t)o->candidates.n; j++) {
+      if (j == was || !tn_form_equal(o->candidates.data[j].in[k], from->out[at])) continue;
+      if (least < 0) least = cost_of(v, pair, 2);
+      p->chosen = q, o->chosen = j;
+      const double cost = cost_of(v, pair, 2);
+      if (cost < least * (1 - 1e-9)) least = cost, best = j, p_best = q;
+    }
+  }
+  p->chosen = p_best, o->chosen = best;
+  return best != was;
+}
+
+static bool improve_pairs(solver *v, int32_t node) {
+  const tn_node *n = &tn_graph_node(v->s->g, node)->node;
+  bool better = false;
+  for (uint32_t k = 0; k < n->n_inputs && !v->status; k++)
+    better |= improve_pair(v, node, n->inputs[k], k);
+  return better;
+}
+
 static void descend(solver *v) {
   const tn_graph *g = v->s->g;
   bool better = true;
   for (int sweep = 0; sweep < MAX_SWEEPS && better && !v->status; sweep++) {
     better = false;
-    for (int64_t k = 0; k < g->order.n && !v->status; k++)
-      better |= improve_node(v, g->order.data[sweep % 2 ? g->order.n - 1 - k : k]);
+    for (int64_t k = 0; k < g->order.n && !v->status; k++) {
+      const int32_t node = g->order.data[sweep % 2 ? g->order.n - 1 - k : k];
+      better |= improve_node(v, node);
+      better |= improve_pairs(v, node);
+    }
     for (int32_t k = 0; k < v->s->n_nodes && v->s->layouts.n > 1 && !v->status; k++)
       if (v->groups[k] == k) better |= improve_group(v, k);
   }
