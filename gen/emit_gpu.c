@@ -38,6 +38,11 @@ void gen_gpu_emit_constants(tn_text *out, const gen_program *p) {
 
 /* ---- functions ---- */
 
+const char gen_gpu_no_lanes[] =
+    "#define LANES 0\n"
+    "#define LANE 0\n"
+    "#define FROM_LANE(x, k) (x)\n";
+
 const char gen_gpu_dot4[] =
     "int dot4_(int a, int b, int c) {\n"
     "  return c + (a << 24 >> 24) * (b << 24 >> 24) + (a << 16 >> 24) * (b << 16 >> 24) +\n"

@@ -103,7 +103,8 @@ void gen_gpu_emit_cuda(gen *g, tn_text *out, const gen_program *p) {
   (void)g;
   if (strstr(p->body, "EXACT") || strstr(p->common, "EXACT"))
     tn_text_add(out, "#pragma STDC FP_CONTRACT OFF\n"); /* what the driver makes an option of */
-  tn_text_add(out, "%s%s%s%s%s", words, as_opencl, gen_gpu_macros, gen_gpu_dot4, gen_gpu_functions);
+  tn_text_add(out, "%s%s%s%s%s%s", words, as_opencl, gen_gpu_macros, gen_gpu_dot4, gen_gpu_no_lanes,
+              gen_gpu_functions);
   if (gen_gpu_has_epilogue(p)) tn_text_add(out, "%s%s", gen_gpu_fused, gen_gpu_fused_macros);
   tn_text_add(out, "%s", p->common);
   emit_head(out, p);

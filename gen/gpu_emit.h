@@ -11,9 +11,9 @@ enum { GEN_GPU_STEPS = 4, GEN_GPU_OPERANDS = 2 };
 
 /* ---- emit_gpu.c ---- */
 
-/* Functions that kernels may call, what DOT4 is without an instruction for it, and what fused steps
- * are. */
-extern const char gen_gpu_functions[], gen_gpu_dot4[], gen_gpu_fused[];
+/* Functions that kernels may call, what DOT4 is without an instruction for it, FROM_LANE where
+ * threads do not read each other's values, and what fused steps are. */
+extern const char gen_gpu_functions[], gen_gpu_dot4[], gen_gpu_no_lanes[], gen_gpu_fused[];
 bool gen_gpu_is_buffer(const gen_gpu_arg *a);
 bool gen_gpu_has_epilogue(const gen_program *p);
 /* "S_A:dtype S_B:dtype K:int": the dtypes of all buffers, what is fused, and the kernel's own. */

@@ -165,10 +165,17 @@ static const char vulkan_dot4[] =
     "layout(constant_id = 1000) const int HAS_DOT4 = 0;\n"
     "#define DOT4(a, b, c) (HAS_DOT4 != 0 ? (c) + sdot_(a, b, 0) : dot4_(a, b, c))\n";
 
+/* Threads of a subgroup run in step and read each other's values. The driver says by constant 1001
+ * how many they are, 0 where they cannot. */
+static const char vulkan_lanes[] =
+    "layout(constant_id = 1001) const int LANES = 0;\n"
+    "#define LANE int(gl_SubgroupInvocationID)\n"
+    "#define FROM_LANE(x, k) subgroupBroadcast(x, uint(k))\n";
+
 typedef enum params_kind { PUSHED, BLOCK, BLOCK_BEHIND } params_kind;
 
 typedef struct flavour {
-  const char *views, *small_stores, *long_load, *long_store, *words, *dot4;
+  const char *views, *small_stores, *long_load, *long_store, *words, *dot4, *lanes;
   params_kind params;
   bool names_files; /* in #line */
 } flavour;
@@ -180,6 +187,7 @@ static const flavour vulkan = {
     "#define GLOBAL(d) int(gl_GlobalInvocationID[d])\n#define GROUP(d) int(gl_WorkGroupID[d])\n"
     "#define EXACT precise\n",
     vulkan_dot4,
+    vulkan_lanes,
     PUSHED,
     true};
 /* base_: where the groups of this dispatch begin */
@@ -192,6 +200,7 @@ static const flavour es = {
     "#define GROUP(d) (int(gl_WorkGroupID[d]) + base_[d])\n"
     "#define GLOBAL(d) (GROUP(d) * int(gl_WorkGroupSize[d]) + LOCAL_ID(d))\n",
     plain_dot4,
+    gen_gpu_no_lanes,
     BLOCK,
     false};
 /* Constants that are no numbers are errors of WebGPU: their bits go through a variable. It has no
@@ -219,6 +228,7 @@ static const flavour webgpu = {
     "#define umulExtended(a, b, high, low) wide_product(a, b, high, low)\n"
     "#define uaddCarry(a, b, carry) wide_sum(a, b, carry)\n",
     plain_dot4,
+    gen_gpu_no_lanes,
     BLOCK_BEHIND,
     true};
 
@@ -431,6 +441,7 @@ static void emit(gen *g, tn_text *out, const flavour *f, const gen_program *p) {
   tn_text_add(out, "%s%s", f->words, words);
   for (int k = 0; gen_glsl_functions[k]; k++) tn_text_add(out, "%s", gen_glsl_functions[k]);
   if (uses(p, "DOT4(")) tn_text_add(out, "%s%s", gen_gpu_dot4, f->dot4);
+  if (uses(p, "FROM_LANE(")) tn_text_add(out, "%s", f->lanes);
   tn_text_add(out, "%s", gen_gpu_functions);
   const int n_buffers = emit_buffers(g, out, f, p);
   emit_params(out, f, p, n_buffers);
@@ -450,6 +461,8 @@ static void emit(gen *g, tn_text *out, const flavour *f, const gen_program *p) {
 
 void gen_gpu_emit_glsl(gen *g, tn_text *out, const gen_program *p) {
   emit_extensions(out, p, vulkan_extensions);
+  if (uses(p, "FROM_LANE("))
+    tn_text_add(out, "#extension GL_KHR_shader_subgroup_ballot : require\n");
   emit_constants(g, out, p);
   emit(g, out, &vulkan, p);
 }

@@ -163,7 +163,8 @@ static void emit_head(tn_text *out, const gen_program *p) {
 
 void gen_gpu_emit_opencl(gen *g, tn_text *out, const gen_program *p) {
   (void)g;
-  tn_text_add(out, "%s%s%s%s", prelude, gen_gpu_macros, gen_gpu_dot4, gen_gpu_functions);
+  tn_text_add(out, "%s%s%s%s%s", prelude, gen_gpu_macros, gen_gpu_dot4, gen_gpu_no_lanes,
+              gen_gpu_functions);
   if (gen_gpu_has_epilogue(p)) tn_text_add(out, "%s%s", gen_gpu_fused, gen_gpu_fused_macros);
   tn_text_add(out, "%s", p->common);
   emit_head(out, p);

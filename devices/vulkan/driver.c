@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tenon/experimental/gpu.h"
 #include "vulkan.gen.h"
 #include "vulkan.h"
 
@@ -77,15 +78,34 @@ static bool has_extension(const vulkan_device *d, const char *name) {
   return false;
 }
 
-/* Small storage, long integers and dot products, where they are there. */
+/* d->lanes becomes the size of subgroups, where they are whole, always of one size, and can hand
+ * values on. */
+static void ask_lanes(vulkan_device *d, const VkPhysicalDeviceSubgroupSizeControlFeaturesEXT *has) {
+  VkPhysicalDeviceSubgroupSizeControlPropertiesEXT sizes = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES_EXT};
+  VkPhysicalDeviceSubgroupProperties lanes = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES, .pNext = &sizes};
+  VkPhysicalDeviceProperties2 all = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+                                     .pNext = &lanes};
+  if (!has->computeFullSubgroups) return;
+  d->api.vkGetPhysicalDeviceProperties2(d->physical, &all);
+  if (lanes.supportedOperations & VK_SUBGROUP_FEATURE_BALLOT_BIT &&
+      lanes.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT &&
+      sizes.minSubgroupSize == sizes.maxSubgroupSize)
+    d->lanes = sizes.maxSubgroupSize;
+}
+
+/* Small storage, long integers, dot products and whole subgroups, where they are there. */
 static tn_status make_device(const tn_device_call *c, vulkan_device *d) {
   const float priority = 1;
-  const char *names[2];
+  const char *names[3];
   uint32_t n_names = 0;
   VkPhysicalDevice8BitStorageFeatures bytes = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES};
   VkPhysicalDeviceShaderIntegerDotProductFeaturesKHR dots = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES_KHR};
+  VkPhysicalDeviceSubgroupSizeControlFeaturesEXT lanes = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES_EXT};
   VkPhysicalDevice16BitStorageFeatures halves = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES};
   VkPhysicalDeviceFeatures2 there = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
@@ -96,14 +116,20 @@ static tn_status make_device(const tn_device_call *c, vulkan_device *d) {
   if (is_new || n_names) halves.pNext = &bytes;
   if (has_extension(d, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME)) {
     names[n_names++] = VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME;
-    dots.pNext = &halves;
+    dots.pNext = there.pNext;
     there.pNext = &dots;
+  }
+  if (has_extension(d, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME)) {
+    names[n_names++] = VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME;
+    lanes.pNext = there.pNext;
+    there.pNext = &lanes;
   }
   d->api.vkGetPhysicalDeviceFeatures2(d->physical, &there);
   d->has_8_bits = bytes.storageBuffer8BitAccess;
   d->has_16_bits = halves.storageBuffer16BitAccess;
   d->has_long = there.features.shaderInt64;
   d->has_dot4 = dots.shaderIntegerDotProduct;
+  ask_lanes(d, &lanes);
   const VkPhysicalDeviceFeatures wanted = {.shaderInt64 = there.features.shaderInt64};
   there.features = wanted;
   const VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
@@ -213,6 +239,7 @@ static tn_status describe(const tn_device_call *c, void *device, tn_device_info 
   info->name = d->name;
   info->stamp = d->stamp;
   if (d->has_8_bits && d->has_16_bits) info->flags |= TN_DEVICE_SMALL_STORES;
+  if (d->lanes) info->flags |= TN_GPU_LANES;
   describe_limits(d, info);
   if (p->deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU) { /* slower than the host's own kernels */
     info->flops_per_ns = 2;

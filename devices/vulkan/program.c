@@ -16,6 +16,7 @@ enum {
   OP_EXECUTION_MODE = 16,
   OP_COPY_OBJECT = 83,
   OP_S_DOT = 4450,
+  OP_BROADCAST = 337, /* from a thread of the subgroup */
   OP_DECORATE = 71,
   OP_FUNCTION = 54,
   MODE_LOCAL_SIZE = 17,
@@ -23,12 +24,15 @@ enum {
   DECORATION_BINDING = 33,
   CAPABILITY_SHADER = 1,
   CAPABILITY_INT64 = 11,
+  CAPABILITY_SUBGROUPS = 61, /* what Vulkan 1.1 has to have */
+  CAPABILITY_BALLOT = 64,
   CAPABILITY_16_BITS = 4433,
   CAPABILITY_8_BITS = 4448,
   CAPABILITY_KEEPS_NAN = 4466,
   CAPABILITY_DOT_PACKED = 6018,
   CAPABILITY_DOT = 6019,
   CONSTANT_HAS_DOT4 = 1000,
+  CONSTANT_LANES = 1001,
   MAX_BINDINGS = 64
 };
 
@@ -38,7 +42,7 @@ static tn_status reject(const tn_device_call *c, const char *what) {
 
 static tn_status check_capability(const tn_device_call *c, const vulkan_device *d, uint32_t which) {
   if (which == CAPABILITY_SHADER || which == CAPABILITY_KEEPS_NAN || which == CAPABILITY_DOT ||
-      which == CAPABILITY_DOT_PACKED)
+      which == CAPABILITY_DOT_PACKED || which == CAPABILITY_SUBGROUPS || which == CAPABILITY_BALLOT)
     return TN_OK;
   if (which == CAPABILITY_INT64)
     return d->has_long ? TN_OK : reject(c, "the device has no integers of 64 bits (shaderInt64)");
@@ -82,28 +86,47 @@ static bool is_about_dots(const uint32_t *p, uint32_t op, uint32_t size) {
   return is_extension(p, op, size, "SPV_KHR_integer_dot_product");
 }
 
-/* Constant 1000 says that nothing comes here where there are no dot products: any value does. */
+/* What one whose threads do not read each other's values does not know. */
+static bool is_about_lanes(const uint32_t *p, uint32_t op, uint32_t size) {
+  return op == OP_CAPABILITY && size == 2 && p[1] == CAPABILITY_BALLOT;
+}
+
+/* Constants 1000 and 1001 say that nothing comes here where there are no dot products, or no lanes:
+ * any value does. */
 static uint32_t copy_instruction(const vulkan_device *d, const uint32_t *p, uint32_t op,
                                  uint32_t size, uint32_t *to) {
-  enum { SHORT = 4 };
-  if (op != OP_S_DOT || size < SHORT || d->has_dot4) {
+  enum { SHORT = 4, BROADCAST = 6 };
+  const bool is_dot = op == OP_S_DOT && size >= SHORT && !d->has_dot4;
+  const bool is_broadcast = op == OP_BROADCAST && size == BROADCAST && !d->lanes;
+  if (!is_dot && !is_broadcast) {
     memcpy(to, p, size * sizeof *p);
     return size;
   }
-  memcpy(to, p, SHORT * sizeof *p);
-  *to = SHORT << 16 | OP_COPY_OBJECT;
+  const uint32_t copy[SHORT] = {SHORT << 16 | OP_COPY_OBJECT, p[1], p[2], p[is_dot ? 3 : 4]};
+  memcpy(to, copy, sizeof copy);
   return SHORT;
 }
 
+/* What its module says of itself. */
+typedef struct module_facts {
+  uint32_t n_bindings, wide; /* wide: a group, in its first dim */
+  bool asks_lanes;
+} module_facts;
+
 static tn_status check_instruction(const tn_device_call *c, const vulkan_device *d,
                                    const uint32_t *p, uint32_t op, uint32_t size,
-                                   uint32_t *n_bindings) {
-  if (op == OP_CAPABILITY && size == 2) return check_capability(c, d, p[1]);
-  if (op == OP_EXECUTION_MODE && size == 6 && p[2] == MODE_LOCAL_SIZE)
+                                   module_facts *facts) {
+  if (op == OP_CAPABILITY && size == 2) {
+    facts->asks_lanes = facts->asks_lanes || p[1] == CAPABILITY_BALLOT;
+    return check_capability(c, d, p[1]);
+  }
+  if (op == OP_EXECUTION_MODE && size == 6 && p[2] == MODE_LOCAL_SIZE) {
+    facts->wide = p[3];
     return check_group(c, d, p + 3);
+  }
   if (op == OP_DECORATE && size == 4 && p[2] == DECORATION_BINDING) {
     if (p[3] >= MAX_BINDINGS) return reject(c, "its module has too many bindings");
-    if (p[3] >= *n_bindings) *n_bindings = p[3] + 1;
+    if (p[3] >= facts->n_bindings) facts->n_bindings = p[3] + 1;
   }
   return TN_OK;
 }
@@ -111,10 +134,10 @@ static tn_status check_instruction(const tn_device_call *c, const vulkan_device 
 /* Copies the instructions that the device knows to `to`, and looks at those before the first
  * function. */
 static tn_status copy_module(const tn_device_call *c, const vulkan_device *d, const uint32_t *words,
-                             uint64_t n, uint32_t *to, uint64_t *out_n, uint32_t *out_n_bindings) {
+                             uint64_t n, uint32_t *to, uint64_t *out_n, module_facts *out) {
   uint64_t kept = HEADER;
   bool is_head = true;
-  *out_n_bindings = 0;
+  *out = (module_facts){0};
   if (n <= HEADER || words[0] != MAGIC) return reject(c, "its module is no SPIR-V");
   memcpy(to, words, HEADER * sizeof *words);
   for (uint64_t at = HEADER; at < n;) {
@@ -125,8 +148,9 @@ static tn_status copy_module(const tn_device_call *c, const vulkan_device *d, co
     is_head = is_head && op != OP_FUNCTION;
     if (is_head && !d->keeps_nan && is_about_nan(p, op, size)) continue;
     if (is_head && !d->has_dot4 && is_about_dots(p, op, size)) continue;
+    if (is_head && !d->lanes && is_about_lanes(p, op, size)) continue;
     kept += copy_instruction(d, p, op, size, to + kept);
-    const tn_status status = is_head ? check_instruction(c, d, p, op, size, out_n_bindings) : TN_OK;
+    const tn_status status = is_head ? check_instruction(c, d, p, op, size, out) : TN_OK;
     if (status) return status;
   }
   *out_n = kept;
@@ -167,9 +191,9 @@ static tn_status make_layouts(const tn_device_call *c, vulkan_program *p) {
 
 enum { MAX_CONSTANTS = 64 };
 
-typedef struct special { /* and constant 1000 */
-  VkSpecializationMapEntry entries[MAX_CONSTANTS + 1];
-  int32_t values[MAX_CONSTANTS + 1];
+typedef struct special { /* and constants 1000 and 1001 */
+  VkSpecializationMapEntry entries[MAX_CONSTANTS + 2];
+  int32_t values[MAX_CONSTANTS + 2];
   VkSpecializationInfo info;
 } special;
 
@@ -185,8 +209,9 @@ static void set_constant(special *s, uint32_t at, uint32_t id, int32_t value) {
   s->entries[at] = (VkSpecializationMapEntry){id, at * (uint32_t)sizeof(int32_t), sizeof(int32_t)};
 }
 
+/* lanes: of subgroups that read each other's values; 0: they do not. */
 static tn_status specialise(const tn_device_call *c, const vulkan_device *d, const char *constants,
-                            const int64_t *values, special *s) {
+                            const int64_t *values, uint32_t lanes, special *s) {
   const uint32_t n = n_words(constants);
   if (n > MAX_CONSTANTS) return reject(c, "it has more than 64 constants");
   for (uint32_t k = 0; k < n; k++) {
@@ -195,7 +220,8 @@ static tn_status specialise(const tn_device_call *c, const vulkan_device *d, con
     set_constant(s, k, k, (int32_t)values[k]);
   }
   set_constant(s, n, CONSTANT_HAS_DOT4, d->has_dot4);
-  s->info = (VkSpecializationInfo){n + 1, s->entries, (n + 1) * sizeof(int32_t), s->values};
+  set_constant(s, n + 1, CONSTANT_LANES, (int32_t)lanes);
+  s->info = (VkSpecializationInfo){n + 2, s->entries, (n + 2) * sizeof(int32_t), s->values};
   return TN_OK;
 }
 
@@ -210,8 +236,9 @@ static tn_status make_cache(const tn_device_call *c, vulkan_program *p, const vo
                        "vkCreatePipelineCache");
 }
 
+/* is_full: all subgroups are whole. */
 static tn_status make_pipeline(const tn_device_call *c, vulkan_program *p, const uint32_t *words,
-                               uint64_t n, const special *s) {
+                               uint64_t n, const special *s, bool is_full) {
   const vulkan_device *d = p->device;
   VkShaderModule module;
   const VkShaderModuleCreateInfo code = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
@@ -224,6 +251,8 @@ static tn_status make_pipeline(const tn_device_call *c, vulkan_program *p, const
       .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
       .flags = VK_PIPELINE_CREATE_DISPATCH_BASE_BIT,
       .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+                .flags =
+                    is_full ? VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT_EXT : 0,
                 .stage = VK_SHADER_STAGE_COMPUTE_BIT,
                 .module = module,
                 .pName = "main",
@@ -240,14 +269,18 @@ static tn_status build(const tn_device_call *c, vulkan_program *p, const tn_prog
                        const tn_program_form *form, const int64_t *constants, const void *binary,
                        uint64_t bytes) {
   special s;
+  module_facts facts;
+  const vulkan_device *d = p->device;
   uint64_t n = form->size / sizeof(uint32_t);
   uint32_t *words = c->host->alloc(c->ctx, form->size);
   if (!words) return TN_ERR_MEMORY;
-  tn_status status = copy_module(c, p->device, form->data, n, words, &n, &p->n_bindings);
-  if (!status) status = specialise(c, p->device, program->constants, constants, &s);
+  tn_status status = copy_module(c, d, form->data, n, words, &n, &facts);
+  p->n_bindings = facts.n_bindings;
+  const bool is_full = facts.asks_lanes && d->lanes && facts.wide % d->lanes == 0;
+  if (!status) status = specialise(c, d, program->constants, constants, is_full ? d->lanes : 0, &s);
   if (!status) status = make_layouts(c, p);
   if (!status) status = make_cache(c, p, binary, bytes);
-  if (!status) status = make_pipeline(c, p, words, n, &s);
+  if (!status) status = make_pipeline(c, p, words, n, &s, is_full);
   c->host->free(c->ctx, words);
   return status;
 }

@@ -119,6 +119,7 @@ typedef struct vulkan_device {
   VkPhysicalDeviceProperties properties;
   uint64_t max_allocation;
   bool has_8_bits, has_16_bits, has_long, keeps_nan, has_dot4;
+  uint32_t lanes; /* threads of each subgroup, which read each other's values; 0: they cannot */
   struct vulkan_buffer *nothing; /* what left out arguments are bound to */
   char name[256], stamp[512];
 } vulkan_device;

@@ -5,17 +5,53 @@
 #ifdef TN_GPU
 #include "tenon/experimental/gpu_tile.h"
 
-/* Of conv_packed: places, 4 a thread, 64 apart. */
-#define PLACE(j, o, oy, ox)                      \
-  int o = GROUP(0) * 256 + LOCAL_ID(0) + j * 64; \
-  int oy = o / out1, ox = o - oy * out1;         \
-  oy = oy * stride0 - pad0;                      \
+/* Of conv_packed: places, 4 a thread, WIDE apart. */
+#define PLACE(j, o, oy, ox)              \
+  int o = (GROUP(0) * 4 + j) * WIDE + x; \
+  int oy = o / out1, ox = o - oy * out1; \
+  oy = oy * stride0 - pad0;              \
   ox = ox * stride1 - pad1;
 #define TAP(o, oy, ox, ok, at)                                                                   \
   int at = (oy + ty * dilation0) * in1 + ox + tx * dilation1;                                    \
   bool ok = oy + ty * dilation0 >= 0 && oy + ty * dilation0 < in0 && ox + tx * dilation1 >= 0 && \
             ox + tx * dilation1 < in1;                                                           \
   at = ok ? from + at : from;
+
+/* Eight weights, the same for all threads of a subgroup: each of them reads one and hands it on,
+ * where they can. */
+#define WEIGHTS(p, q, at)                                                                  \
+  if (LANES >= 8 && LANES <= WIDE) {                                                       \
+    float own = LD1(W, (at) + LANE % 8);                                                   \
+    p = MAKE4(FROM_LANE(own, 0), FROM_LANE(own, 1), FROM_LANE(own, 2), FROM_LANE(own, 3)); \
+    q = MAKE4(FROM_LANE(own, 4), FROM_LANE(own, 5), FROM_LANE(own, 6), FROM_LANE(own, 7)); \
+  } else {                                                                                 \
+    p = LD4(W, at);                                                                        \
+    q = LD4(W, (at) + 4);                                                                  \
+  }
+#define PRODUCTS(v, a, b, c, d) \
+  a += (v)*p;                   \
+  b += (v)*q;                   \
+  if (MANY != 0) {              \
+    c += (v)*r;                 \
+    d += (v)*s;                 \
+  }
+/* Element e of v, filter f + e at place o. */
+#define STORE(v, f, o)                                                        \
+  if ((f) + e < filters && o < size) {                                        \
+    float y = bias + (e == 0 ? v.x : e == 1 ? v.y : e == 2 ? v.z : v.w);      \
+    int place = ((GROUP(2) * groups + group) * filters + (f) + e) * size + o; \
+    EPILOGUE1(y, place)                                                       \
+    ST1(Y, place, y);                                                         \
+  }
+#define STORES(f, v0, v1, v2, v3)                                                  \
+  for (int e = 0; e < 4; e++) {                                                    \
+    float bias = 0.0f;                                                             \
+    if (HAS_B != 0 && (f) + e < filters) bias = LD1(B, group * filters + (f) + e); \
+    STORE(v0, f, o0)                                                               \
+    STORE(v1, f, o1)                                                               \
+    STORE(v2, f, o2)                                                               \
+    STORE(v3, f, o3)                                                               \
+  }
 
 /* A product of W, filters by taps, with the places under them, gathered as they are needed. Parts
  * of the taps, `share` long. PARTED: with more than one, Y is scratch of f32, [batch][group][part]
@@ -104,17 +140,23 @@ KERNEL(conv_sum, (IN(S), IN(B), OUT(Y), EPILOGUE),
   }
 }
 
-/* Weights: [group][block of 8 filters][tap][channel][8]. */
+/* A thread has 8 filters, or 16 (MANY), of 4 places; WIDE of them stand side by side, 64 / WIDE one
+ * behind the other, `rows` times a group. Weights: [group][block of 8 filters][tap][channel][8]. */
 KERNEL(conv_packed, (IN(X), IN(W), IN(B), OUT(Y), EPILOGUE),
-       (CONST(HAS_B), INT(channels), INT(filters), INT(groups), INTS(in, 2), INTS(out, 2),
-        INTS(kernel, 2), INTS(stride, 2), INTS(dilation, 2), INTS(pad, 2)),
+       (CONST(HAS_B), CONST(MANY), CONST(WIDE), INT(channels), INT(filters), INT(groups),
+        INTS(in, 2), INTS(out, 2), INTS(kernel, 2), INTS(stride, 2), INTS(dilation, 2),
+        INTS(pad, 2), INT(rows)),
        64, 1, 1) {
   int plane = in0 * in1, size = out0 * out1, blocks = (filters + 7) / 8;
-  int group = GROUP(1) / blocks, block = GROUP(1) - group * blocks;
+  int x = LOCAL_ID(0) % WIDE, group = GROUP(1) / rows;
+  int block = (GROUP(1) - group * rows) * (64 / WIDE) + LOCAL_ID(0) / WIDE;
+  if (MANY != 0) block = block * 2;
   int from = (GROUP(2) * groups + group) * channels * plane;
-  int w = GROUP(1) * kernel0 * kernel1 * channels * 8;
-  f32x4 a0 = F32X4(0.0f), a1 = F32X4(0.0f), a2 = F32X4(0.0f), a3 = F32X4(0.0f);
-  f32x4 b0 = F32X4(0.0f), b1 = F32X4(0.0f), b2 = F32X4(0.0f), b3 = F32X4(0.0f);
+  int length = kernel0 * kernel1 * channels * 8;
+  int w = (group * blocks + (block < blocks ? block : 0)) * length;
+  int w1 = block + 1 < blocks ? w + length : w;
+  f32x4 a0 = F32X4(0.0f), a1 = a0, a2 = a0, a3 = a0, b0 = a0, b1 = a0, b2 = a0, b3 = a0;
+  f32x4 c0 = a0, c1 = a0, c2 = a0, c3 = a0, d0 = a0, d1 = a0, d2 = a0, d3 = a0;
   PLACE(0, o0, y0, x0)
   PLACE(1, o1, y1, x1)
   PLACE(2, o2, y2, x2)
@@ -126,49 +168,34 @@ KERNEL(conv_packed, (IN(X), IN(W), IN(B), OUT(Y), EPILOGUE),
       TAP(o2, y2, x2, ok2, at2)
       TAP(o3, y3, x3, ok3, at3)
       for (int c = 0; c < channels; c++) {
-        f32x4 p = LD4(W, w), q = LD4(W, w + 4);
+        f32x4 p, q, r, s;
+        WEIGHTS(p, q, w)
+        if (MANY != 0) {
+          WEIGHTS(r, s, w1)
+        }
         float v0 = LD1(X, at0), v1 = LD1(X, at1), v2 = LD1(X, at2), v3 = LD1(X, at3);
         v0 = ok0 ? v0 : 0.0f;
         v1 = ok1 ? v1 : 0.0f;
         v2 = ok2 ? v2 : 0.0f;
         v3 = ok3 ? v3 : 0.0f;
-        a0 += v0 * p;
-        b0 += v0 * q;
-        a1 += v1 * p;
-        b1 += v1 * q;
-        a2 += v2 * p;
-        b2 += v2 * q;
-        a3 += v3 * p;
-        b3 += v3 * q;
+        PRODUCTS(v0, a0, b0, c0, d0)
+        PRODUCTS(v1, a1, b1, c1, d1)
+        PRODUCTS(v2, a2, b2, c2, d2)
+        PRODUCTS(v3, a3, b3, c3, d3)
         w += 8;
+        w1 += 8;
         at0 += plane;
         at1 += plane;
         at2 += plane;
         at3 += plane;
       }
     }
-  for (int f = 0; f < 8; f++) {
-    int feature = block * 8 + f;
-    if (feature < filters) {
-      int row = ((GROUP(2) * groups + group) * filters + feature) * size;
-      float bias = HAS_B != 0 ? LD1(B, group * filters + feature) : 0.0f;
-      for (int j = 0; j < 4; j++) {
-        f32x4 v = f < 4 ? (j == 0   ? a0
-                           : j == 1 ? a1
-                           : j == 2 ? a2
-                                    : a3)
-                        : (j == 0   ? b0
-                           : j == 1 ? b1
-                           : j == 2 ? b2
-                                    : b3);
-        int o = j == 0 ? o0 : j == 1 ? o1 : j == 2 ? o2 : o3, e = f % 4;
-        if (o < size) {
-          float s = bias + (e == 0 ? v.x : e == 1 ? v.y : e == 2 ? v.z : v.w);
-          EPILOGUE1(s, row + o)
-          ST1(Y, row + o, s);
-        }
-      }
-    }
+  int f = block * 8;
+  STORES(f, a0, a1, a2, a3)
+  STORES(f + 4, b0, b1, b2, b3)
+  if (MANY != 0) {
+    STORES(f + 8, c0, c1, c2, c3)
+    STORES(f + 12, d0, d1, d2, d3)
   }
 }
 
@@ -370,15 +397,38 @@ void conv_gpu_begin(tn_gpu *g, const tn_call *call, int32_t program, int32_t par
   tn_gpu_const(g, tn_has_input(call, 2));
 }
 
+/* How the threads of a group stand: `wide` side by side, each of them with eight filters or, if
+ * `many`, sixteen. */
+typedef struct packed_shape {
+  int32_t many, wide;
+} packed_shape;
+
+enum { THREADS = 64, PLACES = 4, NARROW = 16 };
+
+/* Where threads hand weights on, sixteen are two loads. On processors a few places are not worth
+ * 256; GPUs want neighbours in memory. */
+static packed_shape packed_shape_of(const tn_call *call, const conv_shape *c) {
+  const int64_t places = tn_ceil_div(c->out_size, THREADS * PLACES) * THREADS * PLACES;
+  const int64_t fewer = tn_ceil_div(c->out_size, NARROW * PLACES) * NARROW * PLACES;
+  if (call->device && call->device->units) return (packed_shape){0, THREADS};
+  if (tn_gpu_has_lanes(call)) return (packed_shape){blocks_of(c) > 1, NARROW};
+  return (packed_shape){0, places > fewer + fewer / 8 ? NARROW : THREADS};
+}
+
 tn_status conv_packed_gpu_record(const tn_call *call, tn_recorder *recorder) {
   conv_shape c;
   tn_gpu g;
   const tn_status status = conv_shape_make(call, &c);
   if (status) return status;
+  const packed_shape s = packed_shape_of(call, &c);
+  const int64_t rows = tn_ceil_div(tn_ceil_div(blocks_of(&c), 1 + s.many), THREADS / s.wide);
   conv_gpu_begin(&g, call, GPU_conv_packed, 1);
+  tn_gpu_const(&g, s.many);
+  tn_gpu_const(&g, s.wide);
   conv_gpu_window(&g, &c, 2);
-  return tn_gpu_run(&g, recorder, tn_gpu_groups(c.out_size, 256),
-                    (uint32_t)(c.groups * blocks_of(&c)), (uint32_t)c.batch);
+  tn_gpu_int(&g, rows);
+  return tn_gpu_run(&g, recorder, tn_gpu_groups(c.out_size, (int64_t)s.wide * PLACES),
+                    (uint32_t)(c.groups * rows), (uint32_t)c.batch);
 }
 
 tn_status conv_gpu_sum(const tn_call *call, tn_recorder *r, const conv_shape *c, int32_t parts) {

@@ -25,7 +25,8 @@ enum {
   TN_GPU_WORDS = 128, /* params */
   TN_GPU_STEPS = 4,   /* of an epilogue */
   TN_GPU_OPERANDS = 2,
-  TN_GPU_ROUNDS = 65535 /* of a thread's loops: llvmpipe and lavapipe leave them after so many */
+  TN_GPU_ROUNDS = 65535, /* of a thread's loops: llvmpipe and lavapipe leave them after so many */
+  TN_GPU_LANES = 1 << 16 /* in tn_device_info.flags: programs have LANES, FROM_LANE hands on */
 };
 
 typedef struct tn_gpu {
@@ -110,6 +111,12 @@ static inline uint32_t tn_gpu_groups(int64_t n, int64_t per) {
 static inline bool tn_gpu_is_wide(const tn_call *call) {
   const tn_device_info *info = call->device;
   return info && info->units >= 16;
+}
+
+/* Do threads of a subgroup read each other's values? */
+static inline bool tn_gpu_has_lanes(const tn_call *call) {
+  const tn_device_info *info = call->device;
+  return info && info->flags & TN_GPU_LANES;
 }
 
 /* Into how many parts, a power of two up to `most`, the work of each of n groups is to be cut, so
