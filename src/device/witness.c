@@ -3,8 +3,9 @@
  * may end with a witness, a word of its own that comes to memory which the host sees. What the host
  * finds there was brought by the device, and all that its queue was given before has ended.
  *
- * It stands behind what is copied while planning, behind the first run of a recording, and before
- * what a queue has used is freed; other runs are taken at the driver's word and cost nothing. */
+ * It stands behind what is copied while planning, behind the first run of a recording, before what
+ * a queue has used is freed, and behind other runs whose outputs have not come (the canaries of
+ * exec/device_run.c). */
 #include <stdio.h>
 #include <time.h>
 

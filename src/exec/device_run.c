@@ -37,6 +37,36 @@ static bool stage(const tn_setup *s, const tn_segment *what, tn_direction direct
   return any;
 }
 
+/* ---- canaries in what comes down ---- */
+
+/* A driver's wait() may say too early that work has ended. So before each submission the end of
+ * every download in staging gets a canary, eight bytes that change with each run: where it is still
+ * there behind wait(), an output is equal to it by chance, or the driver lies; the device is asked
+ * then (tn_device_settle). That costs the host some stores, and the device nothing. Where staging
+ * has to be synchronised the host does not write to what the device writes. */
+static uint64_t canary_of(uint64_t mark) { return (mark + 1) * UINT64_C(0x9e3779b97f4a7c15); }
+
+/* Puts the canary there, or answers whether a download still has it. */
+static bool canary_downloads(const tn_setup *s, const tn_segment *what, uint64_t mark, bool puts) {
+  const tn_buffer *staging = &s->devices->down[what->device - 1];
+  const uint64_t canary = canary_of(mark);
+  bool is_there = false;
+  if (!staging->handle || staging->device->def->driver.buffer_sync) return false;
+  for (int32_t k = what->first_step; k < what->first_step + what->n_steps; k++) {
+    const tn_step *step = &s->plan->steps[k];
+    if (step->device->direction != TN_DOWNLOAD || s->devices->now->to[k]) continue;
+    const int64_t bytes = tn_storage_bytes(&s->values[step->node->node.outputs[0]]);
+    const size_t n = bytes < (int64_t)sizeof canary ? (size_t)bytes : sizeof canary;
+    uint8_t *end = (uint8_t *)staging->map + step->device->staging_offset + bytes - n;
+    if (bytes <= 0) continue;
+    if (puts)
+      memcpy(end, &canary, n);
+    else
+      is_there = is_there || !memcmp(end, &canary, n);
+  }
+  return is_there;
+}
+
 static tn_status sync(const tn_setup *s, const tn_segment *what, tn_direction direction) {
   const tn_buffer *b =
       &(direction == TN_UPLOAD ? s->devices->up : s->devices->down)[what->device - 1];
@@ -86,6 +116,7 @@ tn_status tn_segment_submit(tn_frame *f, int32_t segment) {
   tn_device_talk_open(&t, lane->device);
   const bool is_new = !s->devices->now->recordings[segment].has_ended;
   s->devices->begun_ns[segment] = f->profile || is_new ? tn_now_ns() : 0;
+  canary_downloads(s, what, lane->mark + 1, true);
   status = tn_device_answer_submit(
       &t, lane->device->def->driver.submit(
               &t.call, lane->queue, s->devices->now->recordings[segment].handle, lane->mark + 1));
@@ -148,6 +179,16 @@ void tn_lanes_settle(tn_frame *f) {
     (void)settle(&f->lanes[k], 10e9, NULL, &t);
 }
 
+/* Has the driver said of these segments that they have ended, and what comes down has not come? */
+static bool is_doubtful(const tn_setup *s, int32_t segment) {
+  const tn_segment *all = s->plan->devices->segments;
+  bool is = false;
+  for (int32_t k = 0; k <= segment; k++)
+    if (all[k].device == all[segment].device && s->devices->marks[k])
+      is = is || canary_downloads(s, &all[k], s->devices->marks[k], false);
+  return is;
+}
+
 static void add_event(tn_frame *f, const tn_segment *segment, uint64_t begin_ns) {
   const tn_step *step = &f->now->plan->steps[segment->first_step];
   const uint64_t end_ns = tn_now_ns();
@@ -162,7 +203,7 @@ tn_status tn_segment_wait(tn_frame *f, int32_t segment) {
   tn_device_talk t;
   const bool is_new = !s->devices->now->recordings[segment].has_ended;
   tn_status status = wait_for(f, what->device, s->devices->marks[segment], s->plan->cost_ns, &t);
-  if (!status && is_new)
+  if (!status && (is_new || is_doubtful(s, segment)))
     status = settle(tn_lane_of(f, what->device), limit_of(f, what->device, s->plan->cost_ns),
                     f->diag, &t);
   if (status) return queue_fail(f, segment, status, t.text);
