@@ -144,7 +144,30 @@ static bool is_text(PyArrayObject *array) {
          PyArray_DESCR(array)->kind == 'T'; /* NumPy 2's strings of any length */
 }
 
+/* Whether elements of an array of numpy.ma are masked; -1 with an exception. */
+static int is_masked(PyArrayObject *array) {
+  if (PyArray_CheckExact(array)) return 0;
+  PyObject *module = PyImport_ImportModule("numpy.ma");
+  PyObject *answer =
+      module ? PyObject_CallMethod(module, "is_masked", "O", (PyObject *)array) : NULL;
+  const int masked = answer ? PyObject_IsTrue(answer) : -1;
+  Py_XDECREF(module);
+  Py_XDECREF(answer);
+  return masked;
+}
+
+static int refuse_mask(PyArrayObject *array, const tp_label *label) {
+  const int masked = is_masked(array);
+  if (masked > 0)
+    PyErr_Format(PyExc_ValueError,
+                 "%s '%s': elements of it are masked, which tensors cannot say; filled() gives "
+                 "them values",
+                 label->kind, label->name);
+  return masked ? -1 : 0;
+}
+
 static int take_array(tp_input *in, PyArrayObject *array, const tp_label *label) {
+  if (refuse_mask(array, label)) return -1;
   const int rank = PyArray_NDIM(array);
   if (rank > TN_MAX_RANK) {
     PyErr_Format(PyExc_ValueError, "%s '%s': has %d dims, Tenon's tensors have at most %d",

@@ -113,6 +113,14 @@ def test_what_objects_raise_goes_on(net, error):
         assert e.value is error
 
 
+def test_masked_elements_are_refused(net, image):
+    masked = np.ma.masked_array(image, mask=np.zeros(image.shape, bool))
+    assert np.array_equal(net(masked), net(image))
+    masked[0, 0, 0, 0] = np.ma.masked
+    with pytest.raises(ValueError, match=r"input 'x': elements of it are masked"):
+        net(masked)
+
+
 def test_an_array_of_other_dims_is_not_the_output(net, image):
     session, want = net.session(), net(image)
     session.set_input("x", image)
