@@ -400,7 +400,6 @@ static tile_args group_tile(const tn_call *call, const layer *l, const band *s, 
   if (l->narrow) a.taps *= l->c.channels;
   a.first = true;
   a.fetches = s->strange;
-  a.channels = l->step;
   a.y_block = l->n_pixels * TN_VF_LANES;
   a.out = call->outputs[0]->data;
   a.partial = filters < TN_VF_LANES;

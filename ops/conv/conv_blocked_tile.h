@@ -31,7 +31,6 @@ typedef struct tile_args {
   const int64_t *at; /* of each tap, floats from the first pixel */
   const float *bias;
   int64_t taps, blocks, last_channels; /* channels of the last of the blocks; lanes or fewer */
-  int64_t channels;                    /* of all others */
   int64_t x_block, y_block;            /* floats between blocks */
   /* Weights to come, and how many of their bytes are due; tiles move both on. For each (i, t, c)
    * next_step bytes more are due, and as many from `second` bytes behind, since memory answers two
@@ -95,18 +94,26 @@ typedef struct tile_set { /* the tiles of so many blocks */
     if (P < TILE_FULL(B)) tn_prefetch_l2(next + second);           \
   }
 
-#define TILE_SUM_LANES(P, B)                                                                  \
-  for (int64_t i = 0; i < a->blocks; i++, x += a->x_block) {                                  \
-    const int64_t channels = i + 1 < a->blocks ? a->channels : a->last_channels;              \
-    if (a->fetches)                                                                           \
-      TN_UNROLL for (int p = 0; p < P; p++) tn_prefetch_l1(x + a->x_block + p * TN_VF_LANES); \
-    for (int64_t t = 0; t < a->taps; t++) {                                                   \
-      const float *from = x + a->at[t];                                                       \
-      TILE_FETCH(P, B, channels)                                                              \
-      TILE_TWICE for (int64_t c = 0; c < channels; c++, from++)                               \
-          TILE_STEP(P, B, TN_VF_LANES, from);                                                 \
-    }                                                                                         \
-  }
+/* CHANNELS is a number for all blocks but the last, which leaves little to do between them. */
+#define TILE_BLOCK(P, B, CHANNELS)                                                         \
+  do {                                                                                     \
+    if (fetches)                                                                           \
+      TN_UNROLL for (int p = 0; p < P; p++) tn_prefetch_l1(x + x_block + p * TN_VF_LANES); \
+    for (int64_t t = 0; t < taps; t++) {                                                   \
+      const float *from = x + at[t];                                                       \
+      TILE_FETCH(P, B, CHANNELS)                                                           \
+      TILE_TWICE for (int64_t c = 0; c < (CHANNELS); c++, from++)                          \
+          TILE_STEP(P, B, TN_VF_LANES, from);                                              \
+    }                                                                                      \
+    x += x_block;                                                                          \
+  } while (0)
+#define TILE_SUM_LANES(P, B)                              \
+  const int64_t *at = a->at;                              \
+  const int64_t taps = a->taps, x_block = a->x_block;     \
+  const bool fetches = a->fetches;                        \
+  int64_t left = a->blocks;                               \
+  for (; left > 1; left--) TILE_BLOCK(P, B, TN_VF_LANES); \
+  if (left > 0) TILE_BLOCK(P, B, a->last_channels);
 #define TILE_SUM_APART(P, B, STEP) \
   TILE_FETCH(P, B, a->taps)        \
   for (int64_t t = 0; t < a->taps; t++) TILE_STEP(P, B, STEP, x + a->at[t]);
@@ -227,6 +234,7 @@ static const tile_set *tiles_apart(int64_t floats) {
 #undef TILE_TWICE
 #undef TILE_STEP
 #undef TILE_FETCH
+#undef TILE_BLOCK
 #undef TILE_SUM_LANES
 #undef TILE_SUM_APART
 #undef TILE_SUM_APART1

@@ -213,7 +213,6 @@ static void run_phase(const transposed_item *t, phase h, int64_t r, const float 
       at[n++] = -(up * g->size[1] + left) * TN_VF_LANES;
     }
   tile_args a = {.at = at, .bias = t->bias, .taps = n, .blocks = g->in_blocks, .first = true};
-  a.channels = TN_VF_LANES;
   a.last_channels = g->c.channels - (g->in_blocks - 1) * TN_VF_LANES;
   a.x_block = area;
   a.y_block = rows * v.n * TN_VF_LANES;

@@ -311,7 +311,6 @@ static void winograd_multiply(const winograd *g, const float *v, const float *w,
                               const float *zeros, int64_t tiles, float *m) {
   static const int64_t at = 0;
   tile_args a = {.at = &at, .bias = zeros, .taps = 1, .blocks = g->in_blocks, .first = true};
-  a.channels = TN_VF_LANES;
   a.last_channels = g->c.channels - (g->in_blocks - 1) * TN_VF_LANES;
   a.x_block = a.y_block = tiles * TN_VF_LANES;
   a.next_step = width * TN_VF_LANES * (int64_t)sizeof(float) /

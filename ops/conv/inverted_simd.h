@@ -124,7 +124,7 @@ static void pointwise_pixels(const layer *l, const float *w, const tn_tensor *bi
     const int64_t width = group_blocks(l, g),
                   filters = l->c.filters - (g * TILE_BLOCKS + width - 1) * TN_VF_LANES;
     const float *at = w + group_at(l, g);
-    tile_args a = {.at = here, .bias = room, .taps = 1, .channels = TN_VF_LANES, .first = true};
+    tile_args a = {.at = here, .bias = room, .taps = 1, .first = true};
     copy_bias(bias, l, g, room);
     a.x_block = p->x_block, a.y_block = p->y_block;
     a.out = out;
