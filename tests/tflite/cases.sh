@@ -8,6 +8,10 @@ grep -q '^skip .*/custom: .*operator tflite::Nobody_Knows; no plug-in' <<<"$out"
 net=$folder/net/model.tflite
 n=$("$tenon" explain "$net" 2>/dev/null | grep -c '^[0-9]* .*(Region)')
 [ "$n" -le 2 ] || fail "net has $n copies; one at its input and one before the mean are enough"
+plan=$("$tenon" explain "$net" --brief 2>/dev/null)
+if grep -q conv_depthwise_blocked_ <<<"$plan"; then # there are vectors
+  grep -q conv_narrow_last_ <<<"$plan" || fail "the picture is not read as it lies: $plan"
+fi
 # a model that answers something else is a failure
 notices moves set1_out0 set0_out0
 grep -q "^FAIL .*/moves: output 'y' " <<<"$out" || fail "$out"
