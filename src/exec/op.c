@@ -224,6 +224,7 @@ static tn_status find_op(const tn_registry *r, one *o) {
       tn_str_is(given, "ai.onnx") ? "" : tn_arena_strn(&o->g->arena, given.data, given.size);
   if (!domain) return TN_ERR_MEMORY;
   o->def = tn_registry_op(r, domain, name, o->version);
+  if (o->def && o->def->is_unsettled) return TN_ERR_MEMORY;
   if (o->def) {
     if (!o->version) o->version = o->def->op.since;
     return TN_OK;

@@ -299,7 +299,7 @@ const tn_op *tn_runtime_find_op(const tn_runtime *rt, const char *domain, const 
   const tn_opdef *def = NULL;
   if (!domain || !name) return NULL;
   LOOK(rt, def, tn_registry_op(registry, domain, name, version));
-  return def ? &def->op : NULL;
+  return def && !def->is_unsettled ? &def->op : NULL;
 }
 
 int32_t tn_runtime_n_formats(const tn_runtime *rt) {

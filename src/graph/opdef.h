@@ -48,9 +48,8 @@ typedef struct tn_opdef {
                            every dtype where no rule names the entry */
   int32_t *arg_rule;    /* type rule per entry as above, -1: none */
   tn_uses uses;
-  /* An operator of the library: its schema and what follows from it are not there yet, for nobody
-   * has looked for it (registry/settle.c). In the hands of who did: memory ran out. */
-  atomic_bool is_unsettled;
+  atomic_int at;     /* where it was last found in the registry's tables; to be looked at there */
+  bool is_unsettled; /* there is no memory for an operator that was asked for: nothing is in it */
 } tn_opdef;
 
 /* Does it say itself of what types its outputs are? Where it does not, its lowering takes the place

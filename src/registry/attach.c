@@ -15,8 +15,8 @@ bool tn_versions_meet(tn_versions a, tn_versions b) {
   return a.since <= b.until && b.since <= a.until;
 }
 
-bool tn_op_is(const tn_opdef *op, const char *domain, const char *name) {
-  return !strcmp(op->op.name, name) && !strcmp(op->op.domain, domain);
+bool tn_op_is(const tn_op *op, const char *domain, const char *name) {
+  return !strcmp(op->name, name) && !strcmp(op->domain, domain);
 }
 
 static bool same_arg(const tn_arg *a, const tn_arg *b) {
@@ -37,16 +37,17 @@ bool tn_schema_same_call(const tn_schema *a, const tn_schema *b) {
 }
 
 bool tn_kernel_attaches(const tn_kernel_entry *kernel, const tn_opdef *op) {
-  return tn_op_is(op, kernel->def.domain, kernel->def.op) &&
+  return tn_op_is(&op->op, kernel->def.domain, kernel->def.op) &&
          tn_versions_meet(tn_kernel_versions(&kernel->def.kernel), tn_op_versions(&op->op)) &&
          tn_schema_same_call(&kernel->vetted->schema, &op->schema);
 }
 
-const tn_opdef *tn_kernel_op(const tn_kernel *kernel, const tn_opdef *const *ops, int32_t n) {
+const tn_opdef *tn_kernel_op(const tn_kernel *kernel, tn_op_slot *ops, int32_t n) {
   const tn_opdef *found = NULL;
   for (int32_t k = n - 1; k >= 0; k--) {
-    if (!tn_versions_meet(tn_op_versions(&ops[k]->op), tn_kernel_versions(kernel))) continue;
-    if (!found || tn_op_infers(&ops[k]->op)) found = ops[k];
+    const tn_opdef *op = ops[k];
+    if (!tn_versions_meet(tn_op_versions(&op->op), tn_kernel_versions(kernel))) continue;
+    if (!found || tn_op_infers(&op->op)) found = op;
   }
   return found;
 }

@@ -4,6 +4,7 @@
 #define TN_REGISTRY_INTERNAL_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/stat.h> /* which names the struct otherwise where a system lacks it */
 
 #include "registry/allow.h"
@@ -49,6 +50,10 @@ typedef struct tn_kernel_entry {
   int64_t order; /* earlier loaded first: the last word where ranks are equal */
 } tn_kernel_entry;
 
+/* Where a part stands, or will when it is first asked for: NULL until then. */
+typedef _Atomic(tn_opdef *) tn_op_slot;
+typedef _Atomic(tn_kernel_entry *) tn_kernel_slot;
+
 typedef struct tn_plug tn_plug;
 struct tn_plug {
   const tn_allocator *a;
@@ -61,8 +66,11 @@ struct tn_plug {
   const char *offers;  /* what its file says that it offers (offers.c); NULL: it says nothing */
   bool started;        /* init was fine, shutdown is owed */
   bool may_replace;    /* refused only since another one of its name is in use */
-  tn_opdef **ops;      /* those that were left out follow the n_ops that are registered */
-  tn_kernel_entry **kernels;
+  /* By domain, name, since: of the library its own table, of others the host's copies. */
+  const tn_op *const *op_rows;
+  tn_op_slot *ops; /* of op_rows; those that were left out follow the n_ops that are registered */
+  /* Two lists, one behind the other, each by op and rank: tn_plug_run(). */
+  tn_kernel_slot *kernels;
   tn_rewritedef **rewrites;
   tn_format **formats;
   tn_driverdef **drivers;
@@ -71,13 +79,16 @@ struct tn_plug {
   const struct tn_emitter **emitters;
   uint32_t n_ops, n_kernels, n_rewrites, n_formats, n_drivers, n_compilers, n_dispatchers;
   uint32_t n_left_out;
+  uint32_t n_first_run;       /* of kernels; the rest is the second list */
+  bool is_settled_later;      /* the library: slots are empty until they are asked for (settle.c) */
+  int64_t first_order;        /* of its kernels: how many were registered before */
   TN_VEC(const char *) notes; /* info.notes */
   TN_VEC(tn_plug *) needs;    /* others whose operators its parts were checked against; counted */
   /* Under the registry's lock `uses`. */
   int64_t n_users; /* holders, and plug-ins that need it */
   bool closing;    /* is being unloaded: takes no more users */
-  /* Held while that is made which is first asked for: settle.c, tn_op_kernels() of its operators,
-   * and info.sha256, which is "" until then. */
+  /* Held while that is made which is first asked for: settle.c, and info.sha256, which is "" until
+   * then. */
   pthread_mutex_t settling;
 };
 
@@ -87,31 +98,35 @@ static inline tn_plug *tn_plug_of(const tn_part_owner *owner) {
 
 /* ---- tables.c ---- */
 
-/* What belongs to one operator: ranges in tn_tables.attached and .attached_rewrites. */
+/* What belongs to one operator; made when somebody asks for it. */
 typedef struct tn_op_row {
-  int32_t first_kernel, n_kernels; /* tn_op_kernels() */
-  int32_t first_named, n_named;    /* the kernels of its name, whatever their versions */
-  int32_t first_rewrite, n_rewrites;
-  atomic_bool is_attached; /* the kernels are found */
+  const tn_kerneldef **kernels;   /* rank downwards, then order of loading */
+  const tn_rewritedef **rewrites; /* in order of loading */
+  int32_t n_kernels, n_rewrites;
 } tn_op_row;
+typedef _Atomic(tn_op_row *) tn_op_row_slot;
 
-/* Everything look-ups need. Once published never changed but for the kernels of operators that are
- * asked for first; freed when no reader can have it. */
+typedef struct tn_kernel_place {
+  tn_plug *plug;
+  uint32_t index;
+} tn_kernel_place;
+
+/* Everything look-ups need. Once published never changed but for what is asked for first; freed
+ * when no reader can have it. */
 typedef struct tn_tables {
   tn_arena arena;
-  const tn_opdef *const *ops; /* by domain, name, since */
-  tn_op_row *rows;            /* of ops */
-  const int32_t *by_address;  /* a hash table of 1 + index into ops; 0 where there is none */
-  const tn_kerneldef *const *kernels;   /* by op, rank downwards, order */
-  const tn_kerneldef **attached;        /* the kernels of each op, one op after the other */
+  pthread_mutex_t making;      /* held while rows and `listed` are made; guards the arena then */
+  const tn_op *const *op_rows; /* by domain, name, since: all that searches look at */
+  tn_op_slot **op_slots;       /* of op_rows; NULL: those of `alone`, which is all there is */
+  tn_plug *alone;
+  tn_op_row_slot *rows;                 /* of op_rows */
+  _Atomic(tn_kernel_place *) listed;    /* all kernels by op and rank; NULL: nobody has asked */
   const tn_rewritedef *const *rewrites; /* in order of loading */
-  const tn_rewritedef *const *attached_rewrites;
-  const tn_format *const *formats;    /* in order of loading */
-  const tn_driverdef *const *drivers; /* likewise */
+  const tn_format *const *formats;      /* likewise */
+  const tn_driverdef *const *drivers;
   const tn_compilerdef *const *compilers;
   const tn_dispatcherdef *const *dispatchers;
   tn_plug *const *plugs; /* refused ones too */
-  uint32_t address_mask; /* one less than its length, a power of two */
   int32_t n_ops, n_kernels, n_rewrites, n_formats, n_drivers, n_compilers, n_dispatchers, n_plugs;
 } tn_tables;
 
@@ -121,23 +136,31 @@ tn_status tn_tables_build(const tn_allocator *a, tn_plug *const *plugs, int64_t 
                           tn_tables **out_tables);
 void tn_tables_free(tn_tables *t); /* NULL is legal */
 /* By name, as in the tables; kernels have their order then. */
-void tn_ops_sort(tn_opdef **ops, uint32_t n);
-void tn_kernels_sort(tn_kernel_entry **kernels, uint32_t n);
-/* The first kernel of sorted ones that is not before those of domain::op. */
-uint32_t tn_kernels_find(tn_kernel_entry *const *kernels, uint32_t n, const char *domain,
-                         const char *op);
-/* The kernels of operator `op` of these tables, which is settled. */
-int32_t tn_op_kernels(const tn_tables *t, int32_t op, const tn_kerneldef *const **out_kernels);
-/* Where in tn_tables.by_address the search for an operator begins. */
-static inline uint32_t tn_address_slot(const tn_opdef *op) {
-  return (uint32_t)(((uint64_t)(uintptr_t)op * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
-}
+void tn_ops_sort(tn_op_slot *ops, uint32_t n);
+void tn_kernels_sort(tn_kernel_slot *kernels, uint32_t n);
+/* The operators of a plug-in as searches look at them, once they are sorted. */
+tn_status tn_plug_list_ops(tn_plug *plug);
+/* Operator `op` of these tables, made if nobody has asked for it yet. NULL: no memory. */
+const tn_opdef *tn_tables_op(const tn_tables *t, int32_t op);
+/* What belongs to it. NULL: no memory. */
+const tn_op_row *tn_tables_row(const tn_tables *t, int32_t op);
+/* Kernel `index` of all, by op and rank. NULL: no memory. */
+const tn_kerneldef *tn_tables_kernel(const tn_tables *t, int32_t index);
+/* The index of an operator; -1 if it is none of these tables'. */
+int32_t tn_tables_find(const tn_tables *t, const tn_opdef *op);
 
 /* First of the *out_n operators domain::name in a sorted list. */
-int32_t tn_ops_find(const tn_opdef *const *ops, int32_t n, const char *domain, const char *name,
+int32_t tn_ops_find(const tn_op *const *ops, int32_t n, const char *domain, const char *name,
                     int32_t *out_n);
 /* The same of "domain::name", or a name of ai.onnx. */
 int32_t tn_ops_spelt(const tn_tables *t, const char *op, int32_t *out_n);
+
+/* What is known of kernel k before anybody has asked for it. */
+const tn_kernel *tn_plug_kernel_row(const tn_plug *plug, uint32_t k);
+/* Where the kernels for domain::name stand in the first or the second list: from the answer to
+ * before *out_end. */
+uint32_t tn_plug_run(const tn_plug *plug, int second, const char *domain, const char *name,
+                     uint32_t *out_end);
 
 /* ---- load.c ---- */
 
@@ -146,8 +169,11 @@ const char *tn_plug_sha256(tn_plug *plug);
 
 /* ---- settle.c ---- */
 
-/* Before anything but the name and the versions of an operator is looked at. Any thread. */
-void tn_op_settle(const tn_opdef *def);
+/* All versions of an operator of the library, and its kernels for them: their slots are full then.
+ * TN_ERR_MEMORY: they may not be. Any thread. */
+tn_status tn_op_settle(tn_plug *plug, const char *domain, const char *name);
+/* The same of kernel k alone, of which nobody knows yet what it is for. NULL: no memory. */
+const tn_kernel_entry *tn_kernel_settle(tn_plug *plug, uint32_t k);
 
 /* ---- attach.c ---- */
 
@@ -158,14 +184,14 @@ typedef struct tn_versions {
 tn_versions tn_op_versions(const tn_op *op);
 tn_versions tn_kernel_versions(const tn_kernel *kernel);
 bool tn_versions_meet(tn_versions a, tn_versions b);
-bool tn_op_is(const tn_opdef *op, const char *domain, const char *name);
+bool tn_op_is(const tn_op *op, const char *domain, const char *name);
 /* True if a kernel cannot tell calls of the two apart: same arguments in number, order, name and
  * type, hence the same attribute struct. Defaults may differ. */
 bool tn_schema_same_call(const tn_schema *a, const tn_schema *b);
 bool tn_kernel_attaches(const tn_kernel_entry *kernel, const tn_opdef *op);
 /* The operator, out of all versions of its name, that a kernel's rows speak of: one that infers, if
  * there is one. NULL: no version meets the kernel's. */
-const tn_opdef *tn_kernel_op(const tn_kernel *kernel, const tn_opdef *const *ops, int32_t n);
+const tn_opdef *tn_kernel_op(const tn_kernel *kernel, tn_op_slot *ops, int32_t n);
 /* "ai.onnx" and NULL are "". */
 const char *tn_domain_normal(const char *domain);
 
@@ -276,6 +302,8 @@ bool tn_vet_op_schema(tn_vet *v, tn_opdef *def);
  * another one is registered: what was made for it does not fit the other. */
 bool tn_vet_left_out(const tn_vet *v, const char *domain, const char *name, tn_versions versions);
 void tn_vet_kernels(tn_vet *v);
+/* What a kernel's row may leave out, and its operator's domain and name; false: v->status. */
+bool tn_vet_kernel_defaults(tn_vet *v, tn_kernel_entry *entry);
 void tn_vet_rewrites(tn_vet *v);
 void tn_vet_formats(tn_vet *v);
 void tn_vet_drivers(tn_vet *v);
@@ -304,10 +332,14 @@ struct tn_registry {
   TN_VEC(tn_tables *) old;   /* that readers may still have */
   TN_VEC(tn_plug *) retired; /* refused ones whose place others took; readers may still have them */
   int64_t n_kernels;         /* that ever were: their order */
-  tn_arena arena;            /* rules and folders */
-  tn_allow *allow;           /* lists that all have to allow a library; NULL: anything is allowed */
-  const char *vet;           /* the command that vets libraries; NULL: none does */
-  uint32_t vet_limit_s;      /* how long it may take */
+  /* In place of parts of the library for which there is no memory when they are asked for. */
+  tn_part_owner nobody;
+  tn_opdef starved_op; /* is_unsettled */
+  tn_kernel_entry starved_kernel;
+  tn_arena arena;       /* rules and folders */
+  tn_allow *allow;      /* lists that all have to allow a library; NULL: anything is allowed */
+  const char *vet;      /* the command that vets libraries; NULL: none does */
+  uint32_t vet_limit_s; /* how long it may take */
   TN_VEC(tn_folder_info) folders; /* that discovery looked into */
   struct tn_finder *found;        /* what it found there (discover.c); NULL: nothing that waited */
   _Atomic(struct tn_finder *)

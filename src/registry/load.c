@@ -367,7 +367,7 @@ static void show(const tn_plug *plug, tn_examined *out) {
   out->abi_major = plug->plugin.head.major;
   out->abi_minor = plug->plugin.head.minor;
   out->flavour = plug->plugin.flavour;
-  out->ops = (const tn_opdef *const *)plug->ops;
+  out->ops = (const tn_opdef *const *)(void *)plug->ops;
   out->kernels = (const tn_kerneldef *const *)(void *)plug->kernels; /* def is their first member */
   out->rewrites = (const tn_rewritedef *const *)plug->rewrites;
   out->formats = (const tn_format *const *)plug->formats;

@@ -1,5 +1,6 @@
 /* Look-ups and enumeration. All read one version of the tables. None takes a lock or allocates, but
- * for the first that may find a part of a plug-in that waits (discover.c), or asks for all. */
+ * for the first that asks for an operator (settle.c), may find a part of a plug-in that waits
+ * (discover.c), or asks for all. */
 #include <string.h>
 
 #include "base/abi.h"
@@ -22,14 +23,12 @@ static const tn_tables *tables_with(const tn_registry *r, const char *word) {
 
 static int32_t find_name(const tn_tables *t, const char *domain, const char *name, int32_t *out_n) {
   *out_n = 0;
-  return name ? tn_ops_find(t->ops, t->n_ops, tn_domain_normal(domain), name, out_n) : 0;
+  return name ? tn_ops_find(t->op_rows, t->n_ops, tn_domain_normal(domain), name, out_n) : 0;
 }
 
-/* Operators in the hands of others are settled, with all of their name: a kernel's rows may speak
- * of another version. */
-static const tn_opdef *hand_out(const tn_tables *t, int32_t first, int32_t n, int32_t op) {
-  for (int32_t k = first; k < first + n; k++) tn_op_settle(t->ops[k]);
-  return t->ops[op];
+/* With what belongs to it, so that nobody takes a lack of memory for a lack of kernels. */
+static const tn_opdef *hand_out(const tn_registry *r, const tn_tables *t, int32_t op) {
+  return tn_tables_row(t, op) ? tn_tables_op(t, op) : &r->starved_op;
 }
 
 const tn_opdef *tn_registry_op(const tn_registry *r, const char *domain, const char *name,
@@ -37,10 +36,10 @@ const tn_opdef *tn_registry_op(const tn_registry *r, const char *domain, const c
   const tn_tables *t = tables_of_op(r, domain, name);
   int32_t n;
   const int32_t first = find_name(t, domain, name, &n);
-  if (n && !version) return hand_out(t, first, n, first + n - 1);
+  if (n && !version) return hand_out(r, t, first + n - 1);
   for (int32_t k = first + n - 1; k >= first; k--) {
-    const tn_versions versions = tn_op_versions(&t->ops[k]->op);
-    if (version >= versions.since && version <= versions.until) return hand_out(t, first, n, k);
+    const tn_versions versions = tn_op_versions(t->op_rows[k]);
+    if (version >= versions.since && version <= versions.until) return hand_out(r, t, k);
   }
   return NULL;
 }
@@ -52,7 +51,7 @@ const char *tn_registry_near(const tn_registry *r, const char *domain, const cha
   tn_near near;
   tn_near_begin(&near, name);
   for (int32_t k = 0; k < t->n_ops; k++)
-    if (!strcmp(t->ops[k]->op.domain, domain)) tn_near_offer(&near, t->ops[k]->op.name);
+    if (!strcmp(t->op_rows[k]->domain, domain)) tn_near_offer(&near, t->op_rows[k]->name);
   const char *text = tn_arena_str(arena, tn_near_text(&near, meant));
   return text ? text : "";
 }
@@ -64,8 +63,9 @@ const char *tn_registry_versions(const tn_registry *r, const char *domain, const
   const int32_t first = find_name(t, domain, name, &n);
   const char *text = "";
   for (int32_t k = 0; k < n && text; k++) {
-    const tn_op *op = &t->ops[first + k]->op;
-    const bool goes_on = k + 1 < n && op->until && t->ops[first + k + 1]->op.since == op->until + 1;
+    const tn_op *op = t->op_rows[first + k];
+    const bool goes_on =
+        k + 1 < n && op->until && t->op_rows[first + k + 1]->since == op->until + 1;
     if (!begin) begin = op->since;
     if (goes_on) continue;
     const char *comma = *text ? ", " : "";
@@ -86,47 +86,42 @@ bool tn_registry_has_op(const tn_registry *r, const char *domain, const char *na
   int32_t n;
   const int32_t first = find_name(t, domain, name, &n);
   if (!n) return false;
-  if (out_since) *out_since = t->ops[first]->op.since;
-  if (out_until) *out_until = t->ops[first + n - 1]->op.until;
+  if (out_since) *out_since = t->op_rows[first]->since;
+  if (out_until) *out_until = t->op_rows[first + n - 1]->until;
   return true;
 }
 
-static int32_t newest_in(const tn_tables *t, const char *domain) {
+static int32_t newest_in(const tn_tables *t, const char *domain, int32_t enough) {
   int32_t newest = 0;
-  for (int32_t k = 0; k < t->n_ops; k++) {
-    const tn_op *op = &t->ops[k]->op;
+  for (int32_t k = 0; k < t->n_ops && newest < enough; k++) {
+    const tn_op *op = t->op_rows[k];
     if (op->since > newest && !strcmp(op->domain, domain)) newest = op->since;
   }
   return newest;
 }
 
 int32_t tn_registry_newest(const tn_registry *r, const char *domain, int32_t enough) {
-  const int32_t newest = newest_in(tn_registry_tables(r), domain);
-  return newest >= enough ? newest : newest_in(tn_registry_whole(r), domain);
+  const int32_t newest = newest_in(tn_registry_tables(r), domain, enough);
+  return newest >= enough ? newest : newest_in(tn_registry_whole(r), domain, enough);
 }
 
-/* The index of an operator; -1 if it is none of this registry's. */
-static int32_t index_of(const tn_tables *t, const tn_opdef *op) {
-  uint32_t slot = tn_address_slot(op) & t->address_mask;
-  for (; op && t->by_address[slot]; slot = (slot + 1) & t->address_mask)
-    if (t->ops[t->by_address[slot] - 1] == op) return t->by_address[slot] - 1;
-  return -1;
+static const tn_op_row *row_of(const tn_registry *r, const tn_opdef *op) {
+  const tn_tables *t = tn_registry_tables(r);
+  const int32_t index = tn_tables_find(t, op);
+  return index < 0 ? NULL : tn_tables_row(t, index);
 }
 
 int32_t tn_registry_kernels(const tn_registry *r, const tn_opdef *op,
                             const tn_kerneldef *const **out_kernels) {
-  const tn_tables *t = tn_registry_tables(r);
-  const int32_t index = index_of(t, op);
-  *out_kernels = NULL;
-  return index < 0 ? 0 : tn_op_kernels(t, index, out_kernels);
+  const tn_op_row *row = row_of(r, op);
+  *out_kernels = row ? row->kernels : NULL;
+  return row ? row->n_kernels : 0;
 }
 
 int32_t tn_registry_rewrites(const tn_registry *r, const tn_opdef *root,
                              const tn_rewritedef *const **out_rewrites) {
-  const tn_tables *t = tn_registry_tables(r);
-  const int32_t index = index_of(t, root);
-  const tn_op_row *row = index < 0 ? NULL : &t->rows[index];
-  *out_rewrites = row ? t->attached_rewrites + row->first_rewrite : NULL;
+  const tn_op_row *row = row_of(r, root);
+  *out_rewrites = row ? row->rewrites : NULL;
   return row ? row->n_rewrites : 0;
 }
 
@@ -136,7 +131,7 @@ const tn_opdef *tn_registry_made_by(const tn_registry *r, const tn_rewritedef *r
   if (!makes) return NULL;
   const tn_tables *t = tables_with(r, tn_offers_word(makes));
   const int32_t first = tn_ops_spelt(t, makes, &n);
-  return n ? hand_out(t, first, n, first + n - 1) : NULL;
+  return n ? hand_out(r, t, first + n - 1) : NULL;
 }
 
 /* ---- formats ---- */
@@ -221,15 +216,15 @@ int32_t tn_registry_n_plugins(const tn_registry *r) { return tn_registry_whole(r
 const tn_opdef *tn_registry_op_at(const tn_registry *r, int32_t index) {
   const tn_tables *t = tn_registry_whole(r);
   if (index < 0 || index >= t->n_ops) return NULL;
-  int32_t n;
-  const tn_op *op = &t->ops[index]->op;
-  const int32_t first = tn_ops_find(t->ops, t->n_ops, op->domain, op->name, &n);
-  return hand_out(t, first, n, index);
+  const tn_opdef *op = tn_tables_op(t, index);
+  return op ? op : &r->starved_op;
 }
 
 const tn_kerneldef *tn_registry_kernel_at(const tn_registry *r, int32_t index) {
   const tn_tables *t = tn_registry_whole(r);
-  return index >= 0 && index < t->n_kernels ? t->kernels[index] : NULL;
+  if (index < 0 || index >= t->n_kernels) return NULL;
+  const tn_kerneldef *kernel = tn_tables_kernel(t, index);
+  return kernel ? kernel : &r->starved_kernel.def;
 }
 
 const tn_format *tn_registry_format_at(const tn_registry *r, int32_t index) {

@@ -42,12 +42,11 @@ static void note_overrides(tn_plug *plug, const tn_tables *known) {
     const tn_kernel_entry *entry = plug->kernels[k];
     int32_t n;
     const int32_t first =
-        tn_ops_find(known->ops, known->n_ops, entry->def.domain, entry->def.op, &n);
+        tn_ops_find(known->op_rows, known->n_ops, entry->def.domain, entry->def.op, &n);
     for (int32_t i = first + n - 1; i >= first; i--) { /* the newest version it is for */
-      const tn_kerneldef *const *others;
-      const int32_t n_others = tn_op_kernels(known, i, &others);
-      if (!n_others || !tn_kernel_attaches(entry, known->ops[i])) continue;
-      note_kernel(plug, &entry->def.kernel, others, n_others);
+      const tn_op_row *row = tn_tables_row(known, i);
+      if (!row || !row->n_kernels || !tn_kernel_attaches(entry, tn_tables_op(known, i))) continue;
+      note_kernel(plug, &entry->def.kernel, row->kernels, row->n_kernels);
       break;
     }
   }
@@ -62,6 +61,6 @@ static void note_warnings(tn_plug *plug, const tn_diag *diag) {
 }
 
 void tn_plug_note_all(tn_plug *plug, const tn_tables *known, const tn_diag *diag) {
-  note_overrides(plug, known);
+  if (!plug->is_settled_later) note_overrides(plug, known);
   note_warnings(plug, diag);
 }

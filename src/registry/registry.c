@@ -22,11 +22,22 @@ static tn_status open_locks(tn_registry *r) {
   return TN_ERR_MEMORY;
 }
 
+static void init_starved(tn_registry *r) {
+  tn_kerneldef *kernel = &r->starved_kernel.def;
+  r->nobody.name = "";
+  r->starved_op.op = (tn_op){.head = TN_HEAD(tn_op), .domain = "", .name = "", .schema = ""};
+  r->starved_op.is_unsettled = true;
+  kernel->kernel = (tn_kernel){.head = TN_HEAD(tn_kernel), .name = "", .op = "", .device = "cpu"};
+  kernel->domain = kernel->op = "";
+  r->starved_op.owner = kernel->owner = &r->nobody;
+}
+
 tn_status tn_registry_create(const tn_allocator *a, tn_registry **out_registry) {
   *out_registry = NULL;
   tn_registry *r = tn_alloc(a, sizeof *r);
   if (!r) return TN_ERR_MEMORY;
   r->a = a;
+  init_starved(r);
   tn_tables *none = NULL;
   tn_status status = tn_tables_build(a, NULL, 0, &none);
   if (!status) status = open_locks(r);
@@ -209,6 +220,16 @@ static tn_status start(tn_registry *r, tn_plug *plug, const tn_offer *offer, tn_
   return TN_OK;
 }
 
+/* Those of the library are in order: the generator has sorted them. */
+static void order_kernels(tn_plug *plug) {
+  for (uint32_t k = 0; k < plug->n_kernels; k++) {
+    tn_kernel_entry *entry = plug->kernels[k];
+    entry->order = plug->first_order + k;
+  }
+  tn_kernels_sort(plug->kernels, plug->n_kernels);
+  plug->n_first_run = plug->n_kernels;
+}
+
 /* The tables with one plug-in more. One that was refused before and comes again takes the place of
  * its earlier entry, which is answered. */
 static tn_status list_plug(tn_registry *r, tn_plug *plug, tn_tables **out_tables,
@@ -229,8 +250,8 @@ static tn_status list_plug(tn_registry *r, tn_plug *plug, tn_tables **out_tables
   *out_former = at < n ? plugs[at] : NULL;
   plugs[at] = plug;
   plug->owner.index = (int32_t)at;
-  for (uint32_t k = 0; k < plug->n_kernels; k++) plug->kernels[k]->order = r->n_kernels + k;
-  tn_kernels_sort(plug->kernels, plug->n_kernels);
+  plug->first_order = r->n_kernels;
+  if (!plug->is_settled_later) order_kernels(plug);
   const tn_status status = tn_tables_build(r->a, plugs, at < n ? n : n + 1, out_tables);
   tn_free(r->a, plugs, (uint64_t)(n + 1) * sizeof *plugs);
   return status;

@@ -16,7 +16,7 @@ static const tn_member members[] = {
 static bool has_kernel(const tn_plug *plug, const char *name) {
   bool has = false;
   for (uint32_t k = 0; k < plug->n_kernels; k++)
-    has = has || !strcmp(plug->kernels[k]->def.kernel.name, name);
+    has = has || !strcmp(tn_plug_kernel_row(plug, k)->name, name);
   return has;
 }
 

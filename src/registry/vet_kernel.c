@@ -117,17 +117,20 @@ typedef struct tn_search {
   int32_t n_of_name;     /* of any version */
 } tn_search;
 
-/* Takes the operators of one list that the kernel serves. All have to be called alike. */
-static bool search(tn_vet *v, tn_kernel_entry *entry, const tn_opdef *const *ops, int32_t n_ops,
-                   tn_search *s) {
+/* Takes the operators of one list that the kernel serves: of the plug-in, or known NULL, of what is
+ * registered. All have to be called alike. */
+static bool search(tn_vet *v, tn_kernel_entry *entry, const tn_tables *known, tn_search *s) {
+  const tn_plug *plug = v->plug;
+  const tn_op *const *rows = known ? known->op_rows : plug->op_rows;
   int32_t n;
-  const int32_t first = tn_ops_find(ops, n_ops, entry->def.domain, entry->def.op, &n);
+  const int32_t first = tn_ops_find(rows, known ? known->n_ops : (int32_t)plug->n_ops,
+                                    entry->def.domain, entry->def.op, &n);
   s->n_of_name += n;
   for (int32_t k = first; k < first + n; k++) {
-    const tn_opdef *op = ops[k];
-    if (!tn_versions_meet(tn_op_versions(&op->op), tn_kernel_versions(&entry->def.kernel)))
+    if (!tn_versions_meet(tn_op_versions(rows[k]), tn_kernel_versions(&entry->def.kernel)))
       continue;
-    tn_op_settle(op);
+    const tn_opdef *op = known ? tn_tables_op(known, k) : plug->ops[k];
+    if (!op) return tn_vet_fail(v, TN_ERR_MEMORY, NULL, "out of memory");
     if (!tn_op_infers(&op->op))
       s->early = op;
     else if (!entry->vetted)
@@ -143,10 +146,7 @@ static bool search(tn_vet *v, tn_kernel_entry *entry, const tn_opdef *const *ops
 
 static bool find_op(tn_vet *v, tn_kernel_entry *entry) {
   tn_search s = {NULL, 0};
-  const tn_plug *plug = v->plug;
-  if (!search(v, entry, (const tn_opdef *const *)plug->ops, (int32_t)plug->n_ops, &s) ||
-      !search(v, entry, v->known->ops, v->known->n_ops, &s))
-    return false;
+  if (!search(v, entry, NULL, &s) || !search(v, entry, v->known, &s)) return false;
   if (!entry->vetted) entry->vetted = s.early;
   if (entry->vetted) {
     tn_vet_need(v, entry->vetted->owner);
@@ -231,24 +231,26 @@ static bool vet_row_args(tn_vet *v, const tn_kernel_entry *entry) {
 /* ---- kernels ---- */
 
 static bool vet_unique(tn_vet *v, const char *name) {
-  if (tn_vet_trusts(v)) return true;
   if (tn_map_get(&v->names, name, 0))
     return tn_vet_fail(v, TN_ERR_INVALID, "name", "is the name of another kernel of this plug-in");
   if (tn_map_set(&v->names, name, 1)) return tn_vet_fail(v, TN_ERR_MEMORY, NULL, "out of memory");
   return true;
 }
 
+bool tn_vet_kernel_defaults(tn_vet *v, tn_kernel_entry *entry) {
+  tn_kernel *kernel = &entry->def.kernel;
+  if (!kernel->rank) kernel->rank = TN_RANK_PLUGIN;
+  if (!kernel->device) kernel->device = "cpu";
+  return tn_vet_op_name(v, "op", kernel->op, &entry->def.domain, &entry->def.op);
+}
+
 /* What rows of all kernels have to be, wherever they run. */
 static bool vet_fit(tn_vet *v, tn_kernel_entry *entry, bool ok) {
   tn_kernel *kernel = &entry->def.kernel;
-  if (!kernel->rank) kernel->rank = TN_RANK_PLUGIN;
-  if (tn_vet_trusts(v)) /* what it is for is found when it is asked for: settle.c */
-    return tn_vet_op_name(v, "op", kernel->op, &entry->def.domain, &entry->def.op);
   ok = vet_versions(v, kernel) && ok;
   ok = tn_vet_flags(v, "flags", kernel->flags, TN_KERNEL_EPILOGUE | TN_KERNEL_SERIAL) && ok;
   ok = vet_rows(v, kernel) && ok;
-  if (!kernel->op || !tn_vet_op_name(v, "op", kernel->op, &entry->def.domain, &entry->def.op))
-    return false;
+  if (!kernel->op || !tn_vet_kernel_defaults(v, entry)) return false;
   if (ok && tn_vet_left_out(v, entry->def.domain, entry->def.op, tn_kernel_versions(kernel))) {
     tn_vet_warn(v, "is left out, as is the op of this plug-in that it is for");
     return false;
@@ -264,7 +266,6 @@ static bool vet_kernel(tn_vet *v, const void *raw, uint32_t index, tn_kernel_ent
                          sizeof kernel_members / sizeof *kernel_members);
   if (kernel->name) ok = vet_unique(v, kernel->name) && ok;
   ok = vet_device(v, kernel->device) && ok;
-  if (!kernel->device) kernel->device = "cpu";
   return vet_fit(v, entry, ok);
 }
 
@@ -304,12 +305,15 @@ bool tn_vet_device_row(tn_vet *v, const void *raw, const tn_device_kernel *progr
 
 /* Two kernels of one name for one op are legal, but a pin cannot tell them apart. */
 static void warn_of_namesakes(const tn_vet *v) {
-  for (int32_t k = 0; k < v->known->n_kernels; k++) {
-    const tn_kerneldef *other = v->known->kernels[k];
-    if (tn_map_get(&v->names, other->kernel.name, 0))
-      tn_diag_add(v->diag, TN_DIAG_WARNING,
-                  "%s, kernel '%s': plug-in '%s' has a kernel of that name too; both are in use",
-                  v->where, other->kernel.name, other->owner->name);
+  for (int32_t i = 0; i < v->known->n_plugs; i++) {
+    const tn_plug *plug = v->known->plugs[i];
+    for (uint32_t k = 0; !plug->info.refused && k < plug->n_kernels; k++) {
+      const char *name = tn_plug_kernel_row(plug, k)->name;
+      if (tn_map_get(&v->names, name, 0))
+        tn_diag_add(v->diag, TN_DIAG_WARNING,
+                    "%s, kernel '%s': plug-in '%s' has a kernel of that name too; both are in use",
+                    v->where, name, plug->info.name);
+    }
   }
 }
 
@@ -318,6 +322,11 @@ void tn_vet_kernels(tn_vet *v) {
   const uint32_t n = plug->plugin.n_kernels;
   const uint64_t room = (uint64_t)n + plug->plugin.n_device_kernels; /* which follow */
   plug->kernels = tn_vet_alloc(v, room, sizeof *plug->kernels);
+  if (plug->is_settled_later) { /* in order, as those of devices are behind them */
+    plug->n_kernels = plug->kernels ? (uint32_t)room : 0;
+    plug->n_first_run = plug->kernels ? n : 0;
+    return;
+  }
   tn_kernel_entry *entries = tn_vet_alloc(v, n, sizeof *entries);
   if (!plug->kernels || !entries) return;
   for (uint32_t k = 0; k < n; k++) {

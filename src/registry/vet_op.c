@@ -204,10 +204,6 @@ static tn_opdef *vet_op(tn_vet *v, const void *raw, uint32_t index) {
   ok = tn_vet_members(v, op, op_members + 1, sizeof op_members / sizeof *op_members - 1) && ok;
   ok = vet_versions(v, op) && ok;
   ok = tn_vet_flags(v, "flags", op->flags, KNOWN_OP_FLAGS) && ok;
-  if (tn_vet_trusts(v)) {
-    def->is_unsettled = true;
-    return def;
-  }
   ok = vet_cases(v, op) && ok;
   if (!op->schema) return NULL;
   ok = tn_vet_op_schema(v, def) && ok;
@@ -222,7 +218,7 @@ static bool vet_neighbours(tn_vet *v) {
   bool ok = true;
   for (uint32_t k = 1; k < v->plug->n_ops; k++) {
     const tn_opdef *a = v->plug->ops[k - 1], *b = v->plug->ops[k];
-    if (!tn_op_is(a, b->op.domain, b->op.name) ||
+    if (!tn_op_is(&a->op, b->op.domain, b->op.name) ||
         !tn_versions_meet(tn_op_versions(&a->op), tn_op_versions(&b->op)))
       continue;
     name_part(v, &b->op, k);
@@ -260,11 +256,11 @@ typedef enum fate {
 static fate find_fate(tn_vet *v, tn_opdef *def) {
   int32_t n;
   const int32_t first =
-      tn_ops_find(v->known->ops, v->known->n_ops, def->op.domain, def->op.name, &n);
+      tn_ops_find(v->known->op_rows, v->known->n_ops, def->op.domain, def->op.name, &n);
   for (int32_t k = first; k < first + n; k++) {
-    const tn_opdef *other = v->known->ops[k];
-    if (!tn_versions_meet(tn_op_versions(&def->op), tn_op_versions(&other->op))) continue;
-    tn_op_settle(other);
+    if (!tn_versions_meet(tn_op_versions(&def->op), tn_op_versions(v->known->op_rows[k]))) continue;
+    const tn_opdef *other = tn_tables_op(v->known, k);
+    if (!other) return tn_vet_fail(v, TN_ERR_MEMORY, NULL, "out of memory"), CLASH;
     if (!tn_op_infers(&other->op) && tn_op_infers(&def->op)) {
       if (!def->op.lower) def->op.lower = other->op.lower;
       tn_vet_need(v, other->owner);
@@ -306,10 +302,11 @@ static void keep_ops(tn_vet *v) {
 
 bool tn_vet_left_out(const tn_vet *v, const char *domain, const char *name, tn_versions versions) {
   const tn_plug *plug = v->plug;
-  for (uint32_t k = plug->n_ops; k < plug->n_ops + plug->n_left_out; k++)
-    if (tn_op_is(plug->ops[k], domain, name) &&
-        tn_versions_meet(tn_op_versions(&plug->ops[k]->op), versions))
+  for (uint32_t k = plug->n_ops; k < plug->n_ops + plug->n_left_out; k++) {
+    const tn_opdef *op = plug->ops[k];
+    if (tn_op_is(&op->op, domain, name) && tn_versions_meet(tn_op_versions(&op->op), versions))
       return true;
+  }
   return false;
 }
 
@@ -318,11 +315,18 @@ void tn_vet_ops(tn_vet *v) {
   const uint32_t n = plug->plugin.n_ops;
   plug->ops = tn_vet_alloc(v, n, sizeof *plug->ops);
   if (!plug->ops) return;
+  if (tn_vet_trusts(v)) { /* in order: the generator has sorted them */
+    plug->op_rows = plug->plugin.ops;
+    plug->n_ops = n;
+    plug->is_settled_later = true;
+    return;
+  }
   for (uint32_t k = 0; k < n; k++) {
     tn_opdef *def = vet_op(v, tn_vet_row(plug->plugin.ops, k), k);
     if (def) plug->ops[plug->n_ops++] = def;
     v->ops_are_missing = v->ops_are_missing || !def;
   }
   tn_ops_sort(plug->ops, plug->n_ops);
-  if (tn_vet_trusts(v) || vet_neighbours(v)) keep_ops(v);
+  if (vet_neighbours(v)) keep_ops(v);
+  if (tn_plug_list_ops(plug)) tn_vet_fail(v, TN_ERR_MEMORY, NULL, "out of memory");
 }

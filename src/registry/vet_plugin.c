@@ -51,8 +51,8 @@ static bool vet_root(tn_vet *v, const tn_rewritedef *def) {
   int32_t here, known;
   const tn_plug *plug = v->plug;
   if (tn_vet_trusts(v)) return true;
-  tn_ops_find((const tn_opdef *const *)plug->ops, (int32_t)plug->n_ops, domain, name, &here);
-  tn_ops_find(v->known->ops, v->known->n_ops, domain, name, &known);
+  tn_ops_find(plug->op_rows, (int32_t)plug->n_ops, domain, name, &here);
+  tn_ops_find(v->known->op_rows, v->known->n_ops, domain, name, &known);
   if (tn_vet_left_out(v, domain, name, (tn_versions){0, INT32_MAX})) {
     tn_vet_warn(v, "is left out, as is the op of this plug-in that it is for");
     return false;

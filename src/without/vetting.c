@@ -13,7 +13,11 @@
 
 const char tn_without_vetting = 0;
 
-void tn_op_settle(const tn_opdef *def) { (void)def; } /* those of a table are settled at once */
+/* Those of a table are settled at once. */
+tn_status tn_op_settle(tn_plug *plug, const char *domain, const char *name) {
+  return (void)plug, (void)domain, (void)name, TN_OK;
+}
+const tn_kernel_entry *tn_kernel_settle(tn_plug *plug, uint32_t k) { return plug->kernels[k]; }
 
 typedef void (*any_function)(void);
 extern const char tn_selected_texts[];
@@ -117,14 +121,14 @@ static tn_status take_op(reader *r) {
 }
 
 /* "Foo", "com.acme::Foo": its operators, of all versions. */
-static const tn_opdef *const *find_ops(tn_plug *plug, const char *text, const char **out_domain,
-                                       const char **out_name, int32_t *out_n) {
+static tn_op_slot *find_ops(tn_plug *plug, const char *text, const char **out_domain,
+                            const char **out_name, int32_t *out_n) {
   const char *colons = strstr(text, "::");
   const char *domain = colons ? tn_arena_strn(&plug->arena, text, colons - text) : "";
   *out_name = colons ? colons + 2 : text;
   *out_domain = domain ? tn_domain_normal(domain) : "";
-  const tn_opdef *const *ops = (const tn_opdef *const *)plug->ops;
-  return ops + tn_ops_find(ops, (int32_t)plug->n_ops, *out_domain, *out_name, out_n);
+  return plug->ops +
+         tn_ops_find(plug->op_rows, (int32_t)plug->n_ops, *out_domain, *out_name, out_n);
 }
 
 static tn_status lacks(const char *what, const char *name, const char *op, tn_diag *diag) {
@@ -179,7 +183,7 @@ static tn_status take_kernel(reader *r, tn_diag *diag) {
   if (s) return s;
   const tn_kernel *kernel = &entry->def.kernel;
   entry->def.owner = &plug->owner;
-  const tn_opdef *const *ops = find_ops(plug, kernel->op, &entry->def.domain, &entry->def.op, &n);
+  tn_op_slot *ops = find_ops(plug, kernel->op, &entry->def.domain, &entry->def.op, &n);
   entry->vetted = tn_kernel_op(kernel, ops, n);
   if (!entry->vetted) return lacks("kernel", kernel->name, kernel->op, diag);
   plug->kernels[plug->n_kernels++] = entry;
@@ -237,6 +241,11 @@ static tn_status begin(reader *r) {
   return plug->ops && plug->kernels && plug->rewrites ? take_formats(r) : TN_ERR_MEMORY;
 }
 
+static tn_status sort_ops(tn_plug *plug) {
+  tn_ops_sort(plug->ops, plug->n_ops);
+  return tn_plug_list_ops(plug);
+}
+
 /* As tn_plug_vet, of a table that is what it says: operators, which are found in order, then
  * kernels, then rewrites. */
 static tn_status trust(tn_registry *registry, tn_plug *plug, tn_plugin_query_fn query,
@@ -246,11 +255,12 @@ static tn_status trust(tn_registry *registry, tn_plug *plug, tn_plugin_query_fn 
   bool sorted = false;
   tn_status s = begin(&r);
   for (char kind; !s && (kind = *text(&r)) != '.';) {
-    if (kind != 'o' && !sorted) tn_ops_sort(plug->ops, plug->n_ops);
+    if (kind != 'o' && !sorted) s = sort_ops(plug);
     sorted = kind != 'o';
+    if (s) break;
     s = kind == 'o' ? take_op(&r) : kind == 'k' ? take_kernel(&r, diag) : take_rewrite(&r, diag);
   }
-  if (!sorted) tn_ops_sort(plug->ops, plug->n_ops);
+  if (!s && !sorted) s = sort_ops(plug);
   plug->info.n_ops = (uint32_t)plug->n_ops;
   plug->info.n_kernels = (uint32_t)plug->n_kernels;
   plug->info.n_rewrites = (uint32_t)plug->n_rewrites;

@@ -159,12 +159,13 @@ static void use(tn_plug *plug, tn_diag *diag) {
   for (int32_t k = 0; k < tables->n_ops; k++) {
     tn_text text;
     tn_text_init(&text, tn_default_allocator());
-    tn_schema_print(&tables->ops[k]->schema, &text);
-    require(strlen(tables->ops[k]->op.name) > 0, "operators have names", diag);
+    const tn_opdef *op = tn_tables_op(tables, k);
+    tn_schema_print(&op->schema, &text);
+    require(strlen(op->op.name) > 0, "operators have names", diag);
     tn_text_free(&text);
   }
   for (int32_t k = 0; k < tables->n_kernels; k++) {
-    const tn_kernel *kernel = &tables->kernels[k]->kernel;
+    const tn_kernel *kernel = &tn_tables_kernel(tables, k)->kernel;
     require(kernel->run && strlen(kernel->name) > 0, "kernels have a name, and run", diag);
     for (uint32_t i = 0; i < kernel->n_accepts; i++)
       require(strlen(kernel->accepts[i]->arg) > 0, "rows are for an argument", diag);
