@@ -16,6 +16,7 @@ typedef struct walk {
   char rest[PATH_MAX]; /* what is left of the path */
   bool shared;         /* at can be written by others, but has the sticky bit */
   int links;
+  tn_trusted_folders *folders; /* NULL: none is known */
   char *why;
   size_t size;
 } walk;
@@ -40,18 +41,40 @@ static void next_name(walk *w, char *out) {
 
 static bool is_last(const walk *w) { return !*w->rest; }
 
+/* Goes into a folder that was found to be safe. False: it is not known. */
+static bool enter_known(walk *w, const char *path) {
+  const tn_trusted_folders *f = w->folders;
+  for (uint32_t k = 0; f && k < f->n; k++) {
+    if (strcmp(f->known[k].path, path) != 0) continue;
+    w->shared = f->known[k].shared;
+    strcpy(w->at, path);
+    return true;
+  }
+  return false;
+}
+
+static void remember(walk *w) {
+  tn_trusted_folders *f = w->folders;
+  if (!f || f->n == sizeof f->known / sizeof *f->known || strlen(w->at) >= sizeof f->known->path)
+    return;
+  strcpy(f->known[f->n].path, w->at);
+  f->known[f->n++].shared = w->shared;
+}
+
 static bool enter(walk *w, const char *path, const struct stat *info) {
   if (!is_ours(info)) return say(w, "the folder", path, " belongs to another user");
   const bool open = (info->st_mode & (S_IWGRP | S_IWOTH)) != 0;
   if (open && !(info->st_mode & S_ISVTX))
     return say(w, "the folder", path, " can be written by others");
   w->shared = open;
-  snprintf(w->at, sizeof w->at, "%s", path);
+  strcpy(w->at, path);
+  remember(w);
   return true;
 }
 
 static bool root(walk *w) {
   struct stat info;
+  if (enter_known(w, "")) return true;
   if (lstat("/", &info)) return say(w, "the folder", "/", " cannot be examined");
   return enter(w, "", &info);
 }
@@ -88,6 +111,7 @@ static bool go_up(walk *w) {
   if (slash) *slash = 0;
   char path[PATH_MAX];
   strcpy(path, w->at);
+  if (enter_known(w, path)) return true;
   if (lstat(*path ? path : "/", &info)) return say(w, "the folder", path, " cannot be examined");
   return enter(w, path, &info);
 }
@@ -99,8 +123,12 @@ static bool step(walk *w, bool *out_done) {
   next_name(w, name);
   if (!*name || !strcmp(name, ".")) return true;
   if (!strcmp(name, "..")) return go_up(w);
-  const int n = snprintf(path, sizeof path, "%s/%s", w->at, name);
-  if (n < 0 || (size_t)n >= sizeof path) return say(w, "the path", w->at, "/... is too long");
+  const size_t n = strlen(w->at), n_name = strlen(name) + 1;
+  if (n + 1 + n_name > sizeof path) return say(w, "the path", w->at, "/... is too long");
+  memcpy(path, w->at, n);
+  path[n] = '/';
+  memcpy(path + n + 1, name, n_name);
+  if (enter_known(w, path)) return true;
   if (lstat(path, &info)) return say(w, "the file", path, " cannot be examined");
   if (S_ISLNK(info.st_mode)) return follow(w, path, &info);
   if (S_ISDIR(info.st_mode)) return enter(w, path, &info);
@@ -109,7 +137,13 @@ static bool step(walk *w, bool *out_done) {
 }
 
 bool tn_path_is_trusted(const char *path, char *why, size_t size) {
-  walk w = {.why = why, .size = size};
+  return tn_path_is_trusted_among(path, NULL, why, size);
+}
+
+bool tn_path_is_trusted_among(const char *path, tn_trusted_folders *folders, char *why,
+                              size_t size) {
+  walk w; /* of which as much is written as there is text */
+  w.shared = false, w.links = 0, w.folders = folders, w.why = why, w.size = size;
   const size_t n = strlen(path);
   bool done = false;
   *why = 0;

@@ -182,9 +182,9 @@ static void load_all(tn_registry *r, finder *f, tn_diag *diag) {
 /* ---- waiting ---- */
 
 /* What a file says that may be believed: nobody else can have written it. */
-static const char *read_offers(finder *f, const char *path) {
+static const char *read_offers(finder *f, const char *path, tn_trusted_folders *folders) {
   char why[512];
-  if (!tn_path_is_trusted(path, why, sizeof why)) return NULL;
+  if (!tn_path_is_trusted_among(path, folders, why, sizeof why)) return NULL;
   const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return NULL;
   const char *offers = tn_offers_read(&f->arena, fd);
@@ -194,9 +194,11 @@ static const char *read_offers(finder *f, const char *path) {
 
 /* Lists of what is allowed, and vetting, tell at once what they refuse. */
 static bool may_wait(finder *f) {
+  tn_trusted_folders folders;
+  folders.n = 0;
   if (f->r->allow || f->r->vet || !f->files.n) return false;
   for (int64_t k = 0; k < f->files.n; k++) {
-    const char *offers = read_offers(f, f->files.data[k].path);
+    const char *offers = read_offers(f, f->files.data[k].path, &folders);
     if (!offers || tn_offers_depend(&f->arena, offers) ||
         tn_offers_add(&f->arena, offers, &f->words))
       return false;

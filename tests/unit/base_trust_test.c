@@ -47,6 +47,9 @@ static void assert_trusted(const char *path) {
   char why[512];
   if (!tn_path_is_trusted(path, why, sizeof why)) fail_msg("%s: %s", path, why);
   assert_string_equal(why, "");
+  tn_trusted_folders folders = {.n = 0};
+  for (int k = 0; k < 3; k++) /* the second time by what the first has seen */
+    assert_true(tn_path_is_trusted_among(path, &folders, why, sizeof why));
 }
 
 /* Not trusted: "the <what> <about> <reason>". */
@@ -55,6 +58,11 @@ static void assert_not(const char *path, const char *what, const char *about, co
   snprintf(expected, sizeof expected, "the %s %s %s", what, about, reason);
   assert_false(tn_path_is_trusted(path, why, sizeof why));
   assert_string_equal(why, expected);
+  tn_trusted_folders folders = {.n = 0};
+  for (int k = 0; k < 2; k++) {
+    assert_false(tn_path_is_trusted_among(path, &folders, why, sizeof why));
+    assert_string_equal(why, expected);
+  }
 }
 
 static void test_modes(void **state) {

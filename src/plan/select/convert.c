@@ -178,16 +178,44 @@ static tn_status choose_kernel(tn_selection *s, int32_t value, tn_conversion *c)
   return tn_select_cost(s, &node, c->def, &c->plan, &b.call, c->cost_ns, &c->cost_ns);
 }
 
+static const tn_conversion *find_known(const tn_selection *s, int32_t value, tn_form from,
+                                       tn_form to) {
+  const tn_conversions *known = &s->conversions[value];
+  for (int64_t k = 0; k < known->n; k++)
+    if (tn_form_equal(known->data[k].from, from) && tn_form_equal(known->data[k].to, to))
+      return &known->data[k];
+  return NULL;
+}
+
+static bool same_shape(const tn_tensor *a, const tn_tensor *b) {
+  return a->kind == b->kind && a->elements == b->elements && a->object == b->object &&
+         a->rank == b->rank &&
+         (a->rank < 0 || !memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape));
+}
+
+/* That of another value of the same shape: data play no part, and many values of a network are
+ * alike. */
+static const tn_conversion *find_alike(tn_selection *s, int32_t value, tn_form from, tn_form to) {
+  for (size_t k = 0; k < sizeof s->alike / sizeof *s->alike; k++) {
+    const int32_t other = s->alike[k] - 1;
+    if (other < 0 || !same_shape(tn_graph_val(s->g, value)->type, tn_graph_val(s->g, other)->type))
+      continue;
+    const tn_conversion *c = find_known(s, other, from, to);
+    if (c) return c;
+  }
+  s->alike[s->n_alike++ % (sizeof s->alike / sizeof *s->alike)] = value + 1;
+  return NULL;
+}
+
 tn_status tn_select_conversion(tn_selection *s, int32_t value, tn_form from, tn_form to,
                                const tn_conversion **out_conversion) {
   tn_conversions *known = &s->conversions[value];
-  for (int64_t k = 0; k < known->n; k++) {
-    *out_conversion = &known->data[k];
-    if (tn_form_equal(known->data[k].from, from) && tn_form_equal(known->data[k].to, to))
-      return TN_OK;
-  }
+  *out_conversion = find_known(s, value, from, to);
+  if (*out_conversion) return TN_OK;
+  const tn_conversion *alike = find_alike(s, value, from, to);
   tn_conversion c = {.from = from, .to = to};
-  tn_status status = choose_kernel(s, value, &c);
+  if (alike) c = *alike;
+  tn_status status = alike ? TN_OK : choose_kernel(s, value, &c);
   if (!status) status = tn_vec_push(s->p->a, known, c);
   if (!status) *out_conversion = &known->data[known->n - 1];
   return status;

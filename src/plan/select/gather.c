@@ -407,6 +407,16 @@ static bool wants_layout(const tn_kernel *kernel) {
   return false;
 }
 
+static const char *isa_reason(tn_selection *s, uint64_t missing) {
+  enum { N = sizeof s->isa_reasons / sizeof *s->isa_reasons };
+  size_t k = 0;
+  while (k < N && s->isa_reasons[k].reason && s->isa_reasons[k].missing != missing) k++;
+  if (k < N && s->isa_reasons[k].reason) return s->isa_reasons[k].reason;
+  const char *reason = tn_kernel_isa_reason(missing, &s->g->arena);
+  if (k < N) s->isa_reasons[k].missing = missing, s->isa_reasons[k].reason = reason;
+  return reason;
+}
+
 static tn_status try_kernel(gatherer *g, const tn_kerneldef *def) {
   if (g->pin && strcmp(g->pin, def->kernel.name)) return refuse(g, def, "another kernel is pinned");
   if (tn_pin_excludes(g->s->p, g->n, def->kernel.name))
@@ -419,6 +429,8 @@ static tn_status try_kernel(gatherer *g, const tn_kerneldef *def) {
                                     : NULL;
   if (there) return refuse(g, def, reason_of(&g->s->g->arena, there));
   if (!set_dtypes(g)) return TN_OK;
+  const uint64_t missing = def->kernel.isa & ~g->frame.call.isa;
+  if (missing) return refuse(g, def, isa_reason(g->s, missing));
   (void)set_layouts(g, def, TN_PLAIN);
   apply_forms(g);
   const char *reason =

@@ -86,13 +86,16 @@ static uint32_t given(const tn_opdef *op, const tn_call *call, uint32_t n_formal
 
 /* ---- rules that types and layouts do not change ---- */
 
+const char *tn_kernel_isa_reason(uint64_t missing, tn_arena *reasons) {
+  char text[128];
+  if (!reasons) return "lacks an instruction set";
+  return reason_text(reasons, "needs instruction set %s, which may not be used here",
+                     tn_isa_text(missing, text, sizeof text));
+}
+
 static const char *match_kernel(const tn_kernel *kernel, const tn_call *call, tn_arena *reasons) {
-  uint64_t missing = kernel->isa & ~call->isa;
-  if (missing) {
-    char text[128];
-    return reason_text(reasons, "needs instruction set %s, which may not be used here",
-                       tn_isa_text(missing, text, sizeof text));
-  }
+  const uint64_t missing = kernel->isa & ~call->isa;
+  if (missing) return tn_kernel_isa_reason(missing, reasons);
   if (kernel->since > 0 && call->version < kernel->since)
     return reason_text(reasons, "serves operator versions from %d, this is %d", kernel->since,
                        call->version);

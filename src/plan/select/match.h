@@ -24,6 +24,9 @@ const char *tn_kernel_match_fixed(const tn_kerneldef *def, const tn_opdef *op, c
 const char *tn_kernel_match_types(const tn_kerneldef *def, const tn_opdef *op, const tn_call *call,
                                   uint32_t n_formal, tn_arena *reasons);
 
+/* What they say of a kernel that needs instruction sets which may not be used. */
+const char *tn_kernel_isa_reason(uint64_t missing, tn_arena *reasons);
+
 /* The row of an argument of the schema, its own or that of "*". NULL: the kernel has none, as a
  * type rule binds the argument to one that has a row; its layout is plain. */
 const tn_accept *tn_kernel_row(const tn_kernel *kernel, const tn_arg *arg);

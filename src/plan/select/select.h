@@ -76,6 +76,13 @@ typedef struct tn_selection {
   tn_map reasons;        /* texts -> themselves, in the graph's arena */
   int32_t n_nodes;
   tn_conversions *conversions; /* per value */
+  int32_t alike[8]; /* 1 + the values that conversions were last chosen for; 0: none yet */
+  size_t n_alike;
+  /* Why kernels are refused that lack instruction sets: there are many, of few sets. */
+  struct {
+    uint64_t missing;
+    const char *reason;
+  } isa_reasons[8];
   int32_t n_values;
   TN_VEC(tn_layout) layouts; /* plain first, then all that some kernel wants */
   TN_VEC(tn_made) made;
