@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "norm.gen.h"
+#include "tenon/experimental/scaled_const.h"
 #include "tenon/kit/lower.h"
 #include "tenon/kit/pattern.h"
 #include "tenon/kit/text.h"
@@ -135,11 +136,16 @@ static int64_t first_of(const linear *l, int64_t i) {
 
 /* ---- the scale and the shift ---- */
 
+static tn_status fetch_input(const tn_call *call, const tn_graph *graph, const tn_node *n,
+                             uint32_t k) {
+  const bool given = k < n->n_inputs && n->inputs[k] >= 0;
+  return given ? call->host->fetch(call->ctx, graph, n->inputs[k]) : TN_OK;
+}
+
 /* The constants that the node reads are in memory. */
 static tn_status fetch_inputs(const tn_call *call, const tn_graph *graph, const tn_node *n) {
   tn_status s = TN_OK;
-  for (uint32_t k = 0; n && k < n->n_inputs && !s; k++)
-    if (n->inputs[k] >= 0) s = call->host->fetch(call->ctx, graph, n->inputs[k]);
+  for (uint32_t k = 0; n && k < n->n_inputs && !s; k++) s = fetch_input(call, graph, n, k);
   return s;
 }
 
@@ -210,7 +216,9 @@ static bool is_affine(const tn_node *n) {
 /* ---- new weights ---- */
 
 typedef struct folded {
-  float *w, *b; /* the host's memory; w: NULL if the weights stay */
+  float *w,
+      *b; /* the host's memory; w: NULL if the weights stay, or are scaled when they are read */
+  int32_t value; /* of the weights that are; -1: none */
 } folded;
 
 static bool are_finite(const float *x, int64_t n) {
@@ -253,18 +261,32 @@ static void fold_weights(const linear *l, const affine *f, bool before, float *w
   }
 }
 
+/* Weights of which each output channel's stand together need not be in memory to be scaled, if they
+ * stand in a file. Answers their value, -1 if they have to be, or another status. */
+static int32_t scale_later(const tn_call *call, tn_graph *graph, const linear *l, const affine *f,
+                           bool before) {
+  const tn_scaled_const *later = call->host->get_extension(call->ctx, TN_SCALED_CONST);
+  if (!later || before || l->is_transposed || !f->scales) return -1;
+  const int32_t value = call->host->graph->value(graph, NULL);
+  if (value < 0) return value;
+  const tn_status s = later->set(graph, value, l->node->inputs[1], f->scale, f->n);
+  return s == TN_ERR_UNSUPPORTED ? -1 : s ? s : value;
+}
+
 /* False, with nothing in memory: there is none, or a number would not be finite. */
 static bool fold(const tn_call *call, const linear *l, const affine *f, bool before, folded *out) {
   const int64_t n = tn_elements(l->w);
+  const bool scales = f->scales && out->value < 0;
   double *bias = call->host->alloc(call->ctx, (uint64_t)l->n_out * sizeof *bias);
-  *out = (folded){.b = call->host->alloc(call->ctx, (uint64_t)l->n_out * sizeof *out->b)};
-  if (f->scales) out->w = call->host->alloc(call->ctx, (uint64_t)n * sizeof *out->w);
-  bool done = bias && out->b && (out->w || !f->scales);
+  out->b = call->host->alloc(call->ctx, (uint64_t)l->n_out * sizeof *out->b);
+  out->w = NULL;
+  if (scales) out->w = call->host->alloc(call->ctx, (uint64_t)n * sizeof *out->w);
+  bool done = bias && out->b && (out->w || !scales);
   for (int64_t k = 0; k < l->n_out && done; k++) {
     bias[k] = l->b ? l->beta * channel(l->b, k) : 0;
     if (!before) bias[k] = bias[k] * f->scale[k] + f->shift[k];
   }
-  if (done && (f->scales || before)) fold_weights(l, f, before, out->w, bias);
+  if (done && (scales || before)) fold_weights(l, f, before, out->w, bias);
   for (int64_t k = 0; k < l->n_out && done; k++) out->b[k] = (float)bias[k];
   done = done && are_finite(out->b, l->n_out) && (!out->w || are_finite(out->w, n));
   call->host->free(call->ctx, bias);
@@ -291,6 +313,7 @@ static tn_status replace(const tn_call *call, tn_graph *graph, int32_t node, con
   const tn_attr beta = tn_attr_float("beta", 1);
   int32_t inputs[3] = {x, l->node->inputs[1], -1};
   if (new->w) inputs[1] = tn_emit_const(call, graph, &w);
+  if (new->value >= 0) inputs[1] = new->value;
   if (has_bias) inputs[2] = tn_emit_const(call, graph, &b);
   if (inputs[1] < 0) return inputs[1];
   if (has_bias && inputs[2] < 0) return inputs[2];
@@ -302,9 +325,12 @@ static tn_status fold_and_replace(const tn_call *call, tn_graph *graph, int32_t 
                                   const affine *f, bool before) {
   const int32_t x = before ? f->x : l->node->inputs[0];
   const bool has_bias = l->b || f->shifts;
-  folded new;
+  folded new = {.value = scale_later(call, graph, l, f, before)};
   const tn_node *bias_node = l->node_bias < 0 ? NULL : call->host->graph->node(graph, l->node_bias);
-  if (fetch_inputs(call, graph, l->node) || fetch_inputs(call, graph, bias_node))
+  if (new.value < -1) return new.value;
+  const bool reads_all = new.value < 0;
+  if ((reads_all ? fetch_inputs(call, graph, l->node) : fetch_input(call, graph, l->node, 2)) ||
+      fetch_inputs(call, graph, bias_node))
     return TN_ERR_MEMORY;
   if (!fold(call, l, f, before, &new)) return TN_OK;
   const tn_status s = replace(call, graph, node, l, x, has_bias, &new);

@@ -155,6 +155,21 @@ static tn_status value_set_const(tn_graph *g, int32_t value, const tn_tensor *da
   return s;
 }
 
+tn_status tn_graph_set_scaled(tn_graph *g, int32_t value, int32_t of, const double *numbers,
+                              int64_t n) {
+  if (tn_graph_refuse_closed(g)) return TN_ERR_STATE;
+  if (!is_value(g, value) || !is_value(g, of) || !numbers)
+    return tn_graph_refuse(g, TN_ERR_INVALID, "scaled_const: no value, or no numbers");
+  if (is_fixed(g, value)) return tn_graph_refuse(g, TN_ERR_STATE, edits_inputs);
+  const tn_value *from = tn_graph_val(g, of);
+  if (!from->constant || from->type->dtype != TN_F32) return TN_ERR_UNSUPPORTED;
+  tn_const *c = tn_const_scaled(g->a, from->constant, numbers, n);
+  if (!c) return TN_ERR_UNSUPPORTED;
+  const tn_status s = tn_graph_set_const(g, value, from->type, c);
+  tn_const_release(c);
+  return s;
+}
+
 static tn_status value_set_dim_name(tn_graph *g, int32_t value, int32_t dim, const char *name) {
   if (tn_graph_refuse_closed(g)) return TN_ERR_STATE;
   if (!is_value(g, value) || dim < 0 || dim >= TN_MAX_RANK || !name) return TN_ERR_INVALID;

@@ -1,6 +1,7 @@
 /* Constants: reference-counted bytes shared by graphs, plans and packed weights. A constant
  * borrows memory that outlives it (a mapped file), owns a copy, or makes one when it is needed
  * (fetch.c); strings keep their bytes in an arena of their own. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -148,6 +149,74 @@ tn_const *tn_const_lazy(const tn_allocator *a, const void *data, uint64_t bytes,
   if (c->is_lazy) return c;
   tn_const_release(c);
   return NULL;
+}
+
+/* The largest magnitude that stays finite when it is multiplied, as the bits of an f32; perhaps a
+ * little less. 0: none does. */
+static uint32_t limit_of(double number) {
+  const double most = (double)FLT_MAX / fabs(number) * (1 - 1e-6);
+  const float limit = most < (double)FLT_MAX ? (float)most : FLT_MAX;
+  uint32_t bits;
+  memcpy(&bits, &limit, sizeof bits);
+  return isfinite(number) ? bits : 0;
+}
+
+/* No magnitude is above the limit? Two at a time: bit 31 of each half is lost where one is. The
+ * elements need not be aligned. */
+static bool are_within(const uint8_t *elements, int64_t n, uint32_t limit) {
+  const uint64_t top = UINT64_C(0x8000000080000000), most = limit | (uint64_t)limit << 32 | top;
+  uint64_t all = top, pair = 0;
+  for (int64_t k = 0; k + 2 <= n; k += 2) {
+    memcpy(&pair, elements + k * 4, 8);
+    all &= most - (pair & ~top);
+  }
+  if (n % 2) memcpy(&pair, elements + (n - 1) * 4, 4); /* beside one that was seen, or 0 */
+  return (all & (most - (pair & ~top)) & top) == top;
+}
+
+static bool stays_finite(const uint8_t *elements, const tn_scaling *s) {
+  for (int64_t k = 0; k < s->n; k++)
+    if (!are_within(elements + k * s->run * 4, s->run, limit_of(s->numbers[k]))) return false;
+  return true;
+}
+
+static tn_scaling *scaling_new(tn_arena *arena, const double *numbers, int64_t n, int64_t run) {
+  const uint64_t bytes = (uint64_t)n * sizeof *numbers;
+  tn_scaling *s = tn_arena_alloc(arena, sizeof *s + bytes);
+  if (!s) return NULL;
+  s->n = n, s->run = run;
+  memcpy(s->numbers, numbers, (size_t)bytes);
+  return s;
+}
+
+tn_const *tn_const_scaled(const tn_allocator *a, const tn_const *of, const double *numbers,
+                          int64_t n) {
+  if (!of->source || of->origin || of->scaling || n < 1 ||
+      of->bytes % ((uint64_t)n * sizeof(float)))
+    return NULL;
+  tn_const *c = tn_const_lazy(a, of->source, of->bytes, of->is_mapped);
+  if (!c) return NULL;
+  c->scaling = scaling_new(&c->strings, numbers, n, (int64_t)(of->bytes / sizeof(float)) / n);
+  if (c->scaling && stays_finite(c->source, c->scaling)) return c;
+  tn_const_release(c);
+  return NULL;
+}
+
+static void scale(float *to, const uint8_t *from, int64_t n, double number) {
+  for (int64_t k = 0; k < n; k++) {
+    float x;
+    memcpy(&x, from + k * (int64_t)sizeof x, sizeof x);
+    to[k] = (float)((double)x * number);
+  }
+}
+
+void tn_const_read(const tn_const *c, void *to) {
+  const tn_scaling *s = c->scaling;
+  if (!s) memcpy(to, c->source, (size_t)c->bytes);
+  for (int64_t k = 0; s && k < s->n; k++)
+    scale((float *)to + k * s->run,
+          (const uint8_t *)c->source + k * s->run * (int64_t)sizeof(float), s->run, s->numbers[k]);
+  if (c->is_mapped) tn_pages_forget(c->source, c->bytes);
 }
 
 tn_const *tn_const_retain(tn_const *c) {

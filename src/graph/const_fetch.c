@@ -20,6 +20,11 @@ static tn_status convert(tn_const *c) {
 
 static tn_status fill(tn_const *c) {
   if (c->origin) return convert(c);
+  if (c->scaling) {
+    if (!tn_pages_open(c->data, c->bytes)) return TN_ERR_MEMORY;
+    tn_const_read(c, c->data);
+    return TN_OK;
+  }
   return tn_pages_fill(c->data, c->source, c->bytes, c->is_mapped) ? TN_OK : TN_ERR_MEMORY;
 }
 

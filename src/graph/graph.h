@@ -19,6 +19,12 @@
  * Weights that stand in a file need not be in memory all the time: most kernels pack them once, and
  * read what they packed from then on. Such a constant has a source. Its elements are in memory
  * while somebody has fetched it: see tn_const_fetch(). */
+/* Elements in n runs of equal length, those of run k times numbers[k]. */
+typedef struct tn_scaling {
+  int64_t n, run;
+  double numbers[];
+} tn_scaling;
+
 typedef struct tn_const {
   atomic_int refs;
   const tn_allocator *a;
@@ -32,6 +38,7 @@ typedef struct tn_const {
   bool is_lazy;            /* data is address space, to be filled from source */
   struct tn_const *origin; /* lazy: what it is converted from, when it is fetched */
   uint32_t origin_dtype, dtype; /* then: the types of both, f32 and a 16-bit float or the reverse */
+  const tn_scaling *scaling;    /* lazy: of f32, which are scaled when they are read; NULL: none */
   atomic_uint largest;          /* tn_const_largest, once it is known; else UINT32_MAX */
   bool is_kept;                 /* fetched for a reader that never releases it */
   int64_t n_readers;            /* who have fetched it; under lock */
@@ -260,8 +267,10 @@ tn_status tn_graph_add_user(tn_graph *g, int32_t value, int32_t node);
 /* Allocation-checked editing (all answer TN_OK or an error and leave the graph valid). */
 int32_t tn_graph_value(tn_graph *g, const char *name);
 int32_t tn_graph_add_node(tn_graph *g, const tn_node *node);
-tn_status tn_graph_set_const(tn_graph *g, int32_t value, const tn_tensor *type,
-                             tn_const *c); /* takes a reference of its own */
+tn_status tn_graph_set_const(tn_graph *g, int32_t value, const tn_tensor *type, tn_const *c);
+/* tn_scaled_const.set (tenon/experimental/scaled_const.h). */
+tn_status tn_graph_set_scaled(tn_graph *g, int32_t value, int32_t of, const double *numbers,
+                              int64_t n); /* takes a reference of its own */
 tn_status tn_graph_set_node_input(tn_graph *g, int32_t node, uint32_t index, int32_t value);
 tn_status tn_graph_append_node_input(tn_graph *g, int32_t node,
                                      int32_t value); /* for captures and epilogues */
@@ -305,6 +314,13 @@ tn_const *tn_const_of_file(const tn_allocator *a, const void *data, uint64_t byt
 /* A copy, aligned, of memory that outlives it, to be made when it is fetched. NULL: it cannot be,
  * because memory has to come from the user's allocator, or there is no address space. */
 tn_const *tn_const_lazy(const tn_allocator *a, const void *data, uint64_t bytes, bool is_mapped);
+/* f32 that stand in a file, times numbers, which are copied: a lazy constant. NULL: `of` is of
+ * another kind, a product is not finite, or as above. */
+tn_const *tn_const_scaled(const tn_allocator *a, const tn_const *of, const double *numbers,
+                          int64_t n);
+/* What a lazy constant without an origin will hold, into memory of as many bytes. The pages that it
+ * is read from are forgotten on the way. */
+void tn_const_read(const tn_const *c, void *to);
 /* n elements of a constant of f16 or bf16 as f32: a lazy one where there can be one, else made at
  * once. Keeps a reference to `half`. NULL: no memory. */
 tn_const *tn_const_promoted(const tn_allocator *a, tn_const *half, uint32_t dtype, int64_t n);

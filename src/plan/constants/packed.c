@@ -293,8 +293,7 @@ static void copy_brief(const tn_packed_of *of, uint8_t *room, const tn_tensor **
     const tn_const *c = of->consts[k];
     inputs[k] = of->call->inputs[k];
     if (!inputs[k] || !is_brief(c)) continue;
-    memcpy(room, c->source, (size_t)c->bytes);
-    if (c->is_mapped) tn_pages_forget(c->source, c->bytes);
+    tn_const_read(c, room);
     types[k] = *inputs[k];
     types[k].data = room + ((const uint8_t *)inputs[k]->data - (const uint8_t *)c->data);
     inputs[k] = &types[k];

@@ -128,6 +128,13 @@ static tn_status put_digest(const maker *m, const tn_tensor *t, tn_const *c) {
   return s;
 }
 
+static tn_status put_scaling(const maker *m, const tn_scaling *scaling) {
+  const tn_digest d = tn_digest_of(scaling->numbers, (uint64_t)scaling->n * sizeof(double));
+  tn_status s = put(m, UINT64_MAX - 1); /* no constant has so many bytes, or is made so */
+  if (!s) s = put(m, d.lo);
+  return s ? s : put(m, d.hi);
+}
+
 static tn_status put_const(const maker *m, const tn_tensor *t, tn_const *c) {
   uint64_t file, offset;
   if (!m->weights) return put(m, (uint64_t)c->id);
@@ -135,7 +142,8 @@ static tn_status put_const(const maker *m, const tn_tensor *t, tn_const *c) {
     const tn_status made = put(m, UINT64_MAX - (c->origin_dtype << 8) - c->dtype);
     return made ? made : put_const(m, t, c->origin);
   }
-  tn_status s = put(m, c->bytes);
+  tn_status s = c->scaling ? put_scaling(m, c->scaling) : TN_OK;
+  if (!s) s = put(m, c->bytes);
   if (s) return s;
   if (!tn_weight_cache_place(m->weights, c->source ? c->source : c->data, c->bytes, &file, &offset))
     return put_digest(m, t, c);

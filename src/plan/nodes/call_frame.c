@@ -8,6 +8,7 @@
 #include "base/abi.h"
 #include "plan/plan.h"
 #include "tenon/device.h"
+#include "tenon/experimental/scaled_const.h"
 
 void tn_unknown_type(tn_tensor *t, const tn_tensor *type) {
   *t = tn_tensor_make(type->dtype, TN_RANK_UNKNOWN, NULL, NULL);
@@ -220,8 +221,9 @@ static tn_status fetch(void *ctx, const tn_graph *g, int32_t value) {
 }
 
 static const void *get_extension(void *ctx, const char *name) {
-  (void)ctx, (void)name;
-  return NULL;
+  static const tn_scaled_const scaled_const = {TN_HEAD(tn_scaled_const), tn_graph_set_scaled};
+  (void)ctx;
+  return strcmp(name, TN_SCALED_CONST) ? NULL : &scaled_const;
 }
 
 tn_status tn_call_take_bodies(tn_call_frame *f) {
