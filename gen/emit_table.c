@@ -304,7 +304,9 @@ static void emit_offers(gen *g, tn_text *out) {
   tn_text_add(out, "\nTN_OFFERS(\"");
   for (int64_t k = 0; k < g->ops.n; k++) {
     const gen_op *op = &g->ops.data[k];
-    if (!op->header_only) emit_offer(out, &seen, gen_full_name(g, op->domain, op->name));
+    const char *name = gen_full_name(g, op->domain, op->name);
+    if (op->until) name = gen_format_text(g, "%s@%d-%d", name, op->since, op->until);
+    if (!op->header_only) emit_offer(out, &seen, name);
   }
   for (int64_t k = 0; k < g->kernels.n; k++)
     emit_offer(out, &seen, gen_full_name(g, g->kernels.data[k].domain, g->kernels.data[k].op));

@@ -212,9 +212,10 @@ bool tn_waiting_have(const tn_registry *r, const char *word) {
   return f && tn_map_get(&f->words, word, 0);
 }
 
-bool tn_waiting_have_op(const tn_registry *r, const char *domain, const char *name) {
+bool tn_waiting_have_op(const tn_registry *r, const char *domain, const char *name,
+                        tn_versions versions) {
   const finder *f = atomic_load(&((tn_registry *)(uintptr_t)r)->waiting);
-  return f && tn_offers_have(&f->words, domain, name);
+  return f && tn_versions_meet(tn_offers_of(&f->words, domain, name), versions);
 }
 
 /* Whoever comes while they are loaded waits for all of them. What others may still read of the

@@ -152,8 +152,6 @@ int32_t tn_tables_find(const tn_tables *t, const tn_opdef *op);
 /* First of the *out_n operators domain::name in a sorted list. */
 int32_t tn_ops_find(const tn_op *const *ops, int32_t n, const char *domain, const char *name,
                     int32_t *out_n);
-/* The same of "domain::name", or a name of ai.onnx. */
-int32_t tn_ops_spelt(const tn_tables *t, const char *op, int32_t *out_n);
 
 /* What is known of kernel k before anybody has asked for it. */
 const tn_kernel *tn_plug_kernel_row(const tn_plug *plug, uint32_t k);
@@ -369,9 +367,10 @@ static inline const tn_tables *tn_registry_tables(const tn_registry *r) {
 
 /* True if one of them has a part of that kind: TN_OFFERS_FORMATS and so on. */
 bool tn_waiting_have(const tn_registry *r, const char *word);
-/* True if one of them brings that operator, or has kernels or rewrites for it; the domain is
- * normal. */
-bool tn_waiting_have_op(const tn_registry *r, const char *domain, const char *name);
+/* True if one of them brings that operator in one of these versions, or has kernels or rewrites for
+ * it; the domain is normal. */
+bool tn_waiting_have_op(const tn_registry *r, const char *domain, const char *name,
+                        tn_versions versions);
 /* Loads them. Any thread, but under no lock. */
 void tn_waiting_load(const tn_registry *r);
 void tn_waiting_free(tn_registry *r);

@@ -1,6 +1,7 @@
 /* Look-ups and enumeration. All read one version of the tables. None takes a lock or allocates, but
  * for the first that asks for an operator (settle.c), may find a part of a plug-in that waits
  * (discover.c), or asks for all. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/abi.h"
@@ -8,12 +9,15 @@
 #include "base/text.h"
 #include "registry/offers.h"
 
-/* Tables with all that anybody has of an operator: itself, kernels, rewrites. */
-static const tn_tables *tables_of_op(const tn_registry *r, const char *domain, const char *name) {
-  const bool waits =
-      tn_registry_waits(r) && name && tn_waiting_have_op(r, tn_domain_normal(domain), name);
+/* Tables with all that anybody has of an operator in these versions: itself, kernels, rewrites. */
+static const tn_tables *tables_of_op(const tn_registry *r, const char *domain, const char *name,
+                                     tn_versions versions) {
+  const bool waits = tn_registry_waits(r) && name &&
+                     tn_waiting_have_op(r, tn_domain_normal(domain), name, versions);
   return waits ? tn_registry_whole(r) : tn_registry_tables(r);
 }
+
+static const tn_versions all_versions = {0, INT32_MAX};
 
 /* The same of one word: TN_OFFERS_FORMATS, "com.acme::Foo". */
 static const tn_tables *tables_with(const tn_registry *r, const char *word) {
@@ -31,12 +35,24 @@ static const tn_opdef *hand_out(const tn_registry *r, const tn_tables *t, int32_
   return tn_tables_row(t, op) ? tn_tables_op(t, op) : &r->starved_op;
 }
 
+/* Older versions than the newest that is there change nothing. */
+static const tn_opdef *newest_op(const tn_registry *r, const char *domain, const char *name) {
+  tn_versions newer = all_versions;
+  int32_t n;
+  const tn_tables *t = tn_registry_tables(r);
+  int32_t first = find_name(t, domain, name, &n);
+  if (n) newer.since = t->op_rows[first + n - 1]->since;
+  t = tables_of_op(r, domain, name, newer);
+  first = find_name(t, domain, name, &n);
+  return n ? hand_out(r, t, first + n - 1) : NULL;
+}
+
 const tn_opdef *tn_registry_op(const tn_registry *r, const char *domain, const char *name,
                                int32_t version) {
-  const tn_tables *t = tables_of_op(r, domain, name);
+  if (!version) return newest_op(r, domain, name);
+  const tn_tables *t = tables_of_op(r, domain, name, (tn_versions){version, version});
   int32_t n;
   const int32_t first = find_name(t, domain, name, &n);
-  if (n && !version) return hand_out(r, t, first + n - 1);
   for (int32_t k = first + n - 1; k >= first; k--) {
     const tn_versions versions = tn_op_versions(t->op_rows[k]);
     if (version >= versions.since && version <= versions.until) return hand_out(r, t, k);
@@ -58,7 +74,7 @@ const char *tn_registry_near(const tn_registry *r, const char *domain, const cha
 
 const char *tn_registry_versions(const tn_registry *r, const char *domain, const char *name,
                                  tn_arena *arena) {
-  const tn_tables *t = tables_of_op(r, domain, name);
+  const tn_tables *t = tables_of_op(r, domain, name, all_versions);
   int32_t n, begin = 0;
   const int32_t first = find_name(t, domain, name, &n);
   const char *text = "";
@@ -82,7 +98,7 @@ const char *tn_registry_versions(const tn_registry *r, const char *domain, const
 
 bool tn_registry_has_op(const tn_registry *r, const char *domain, const char *name,
                         int32_t *out_since, int32_t *out_until) {
-  const tn_tables *t = tables_of_op(r, domain, name);
+  const tn_tables *t = tables_of_op(r, domain, name, all_versions);
   int32_t n;
   const int32_t first = find_name(t, domain, name, &n);
   if (!n) return false;
@@ -126,12 +142,10 @@ int32_t tn_registry_rewrites(const tn_registry *r, const tn_opdef *root,
 }
 
 const tn_opdef *tn_registry_made_by(const tn_registry *r, const tn_rewritedef *rewrite) {
-  const char *makes = rewrite->rewrite.makes;
-  int32_t n;
-  if (!makes) return NULL;
-  const tn_tables *t = tables_with(r, tn_offers_word(makes));
-  const int32_t first = tn_ops_spelt(t, makes, &n);
-  return n ? hand_out(r, t, first + n - 1) : NULL;
+  const char *makes = rewrite->rewrite.makes, *colons = makes ? strstr(makes, "::") : NULL;
+  char domain[2 * TN_LIMIT_NAME + 1];
+  snprintf(domain, sizeof domain, "%.*s", colons ? (int)(colons - makes) : 0, makes ? makes : "");
+  return makes ? newest_op(r, domain, colons ? colons + 2 : makes) : NULL;
 }
 
 /* ---- formats ---- */

@@ -85,20 +85,62 @@ const char *tn_offers_read(tn_arena *arena, int fd) {
 /* ---- words ---- */
 
 /* The next word of *text, in memory of the arena; NULL: none is left, or none of memory. */
-static const char *next_word(tn_arena *arena, const char **text) {
+static char *next_word(tn_arena *arena, const char **text) {
   *text += strspn(*text, " ");
   const size_t n = strcspn(*text, " ");
   if (!n) return NULL;
-  const char *word = tn_arena_strn(arena, *text, (int64_t)n);
+  char *word = tn_arena_strn(arena, *text, (int64_t)n);
   *text += n;
-  return word ? tn_offers_word(word) : NULL;
+  return word;
+}
+
+/* What the map has of a word: its versions, in one number that is not 0. */
+static int64_t pack(tn_versions v) { return (int64_t)v.since << 32 | v.until; }
+static tn_versions unpack(int64_t packed) {
+  return (tn_versions){(int32_t)(packed >> 32), (int32_t)(packed & INT32_MAX)};
+}
+
+/* "16" of "@1-16", at *text; false: it is no version. */
+static bool read_version(const char **text, int32_t *out) {
+  int64_t n = 0;
+  const char *p = *text;
+  for (; *p >= '0' && *p <= '9' && n <= INT32_MAX; p++) n = 10 * n + (*p - '0');
+  if (p == *text || n > INT32_MAX) return false;
+  *text = p;
+  *out = (int32_t)n;
+  return true;
+}
+
+/* Takes "@1-16" off a word. One that reads otherwise stays: no operator has such a name. */
+static tn_versions take_versions(char *word) {
+  tn_versions v = {0, INT32_MAX};
+  char *at = strchr(word, '@');
+  const char *p = at ? at + 1 : NULL;
+  if (!p || !read_version(&p, &v.since) || *p++ != '-' || !read_version(&p, &v.until) || *p)
+    return (tn_versions){0, INT32_MAX};
+  *at = 0;
+  if (!v.until) v.until = INT32_MAX;
+  return v;
+}
+
+/* An operator that is named more than once has versions from the first to the last. */
+static tn_status add_word(tn_map *words, const char *word, tn_versions v) {
+  const int64_t known = tn_map_get(words, word, 0);
+  if (known) {
+    const tn_versions before = unpack(known);
+    if (before.since < v.since) v.since = before.since;
+    if (before.until > v.until) v.until = before.until;
+  }
+  return tn_map_set(words, word, pack(v));
 }
 
 tn_status tn_offers_add(tn_arena *arena, const char *text, tn_map *words) {
   tn_status status = TN_OK;
   while (!status && text[strspn(text, " ")]) {
-    const char *word = next_word(arena, &text);
-    status = word ? tn_map_set(words, word, 1) : TN_ERR_MEMORY;
+    char *word = next_word(arena, &text);
+    if (!word) return TN_ERR_MEMORY;
+    const tn_versions v = take_versions(word);
+    status = add_word(words, tn_offers_word(word), v);
   }
   return status;
 }
@@ -112,37 +154,40 @@ bool tn_offers_depend(tn_arena *arena, const char *text) {
   return false;
 }
 
-bool tn_offers_have(const tn_map *words, const char *domain, const char *name) {
+tn_versions tn_offers_of(const tn_map *words, const char *domain, const char *name) {
   char word[2 * TN_LIMIT_NAME + 3];
-  if (!words->n) return false;
-  if (!*domain) return tn_map_get(words, name, 0) != 0;
-  snprintf(word, sizeof word, "%s::%s", domain, name);
-  return tn_map_get(words, word, 0) != 0;
+  int64_t known = 0;
+  if (words->n && *domain) snprintf(word, sizeof word, "%s::%s", domain, name);
+  if (words->n) known = tn_map_get(words, *domain ? word : name, 0);
+  return known ? unpack(known) : (tn_versions){1, 0};
 }
 
 /* ---- holding a plug-in to its words ---- */
 
 /* part: the name of a kernel or rewrite; NULL: it is the operator itself. */
 static void check_op(tn_vet *v, const tn_map *words, const char *kind, uint32_t index,
-                     const char *part, const char *domain, const char *name) {
-  if (tn_offers_have(words, domain, name)) return;
+                     const char *part, const char *domain, const char *name, tn_versions versions) {
+  const tn_versions said = tn_offers_of(words, domain, name);
+  if (said.since <= versions.since && versions.until <= said.until) return;
   tn_vet_part(v, kind, index);
   v->domain = part ? NULL : domain;
   v->name = part ? part : name;
-  tn_vet_fail(v, TN_ERR_INVALID, NULL, "TN_OFFERS in its file does not name the operator %s%s%s",
-              domain, *domain ? "::" : "", name);
+  tn_vet_fail(v, TN_ERR_INVALID, NULL, "TN_OFFERS in its file does not name the operator %s%s%s%s",
+              domain, *domain ? "::" : "", name,
+              said.since <= said.until ? " in all versions that this is for" : "");
 }
 
 static void check_ops(tn_vet *v, const tn_map *words) {
   const tn_plug *plug = v->plug;
   for (uint32_t k = 0; k < plug->n_ops + plug->n_left_out; k++)
-    check_op(v, words, "op", k, NULL, plug->ops[k]->op.domain, plug->ops[k]->op.name);
+    check_op(v, words, "op", k, NULL, plug->ops[k]->op.domain, plug->ops[k]->op.name,
+             tn_op_versions(&plug->ops[k]->op));
   for (uint32_t k = 0; k < plug->n_kernels; k++)
     check_op(v, words, "kernel", k, plug->kernels[k]->def.kernel.name, plug->kernels[k]->def.domain,
-             plug->kernels[k]->def.op);
+             plug->kernels[k]->def.op, tn_kernel_versions(&plug->kernels[k]->def.kernel));
   for (uint32_t k = 0; k < plug->n_rewrites; k++)
     check_op(v, words, "rewrite", k, plug->rewrites[k]->rewrite.name, plug->rewrites[k]->domain,
-             plug->rewrites[k]->op);
+             plug->rewrites[k]->op, (tn_versions){0, INT32_MAX});
 }
 
 static void check_kinds(tn_vet *v, const tn_map *words) {

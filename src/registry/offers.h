@@ -24,8 +24,8 @@ const char *tn_offers_read(tn_arena *arena, int fd);
 tn_status tn_offers_add(tn_arena *arena, const char *text, tn_map *words);
 /* True if a variable of the environment is set that makes what is offered another. */
 bool tn_offers_depend(tn_arena *arena, const char *text);
-/* True if an operator is named; its domain is normal. */
-bool tn_offers_have(const tn_map *words, const char *domain, const char *name);
+/* The versions of an operator that are named; its domain is normal. Until is below since: none. */
+tn_versions tn_offers_of(const tn_map *words, const char *domain, const char *name);
 /* A plug-in whose file says what it offers has nothing else. */
 void tn_vet_offers(tn_vet *v);
 

@@ -92,14 +92,6 @@ int32_t tn_ops_find(const tn_op *const *ops, int32_t n, const char *domain, cons
   return first;
 }
 
-int32_t tn_ops_spelt(const tn_tables *t, const char *op, int32_t *out_n) {
-  const char *colons = strstr(op, "::");
-  char domain[2 * TN_LIMIT_NAME + 1];
-  snprintf(domain, sizeof domain, "%.*s", colons ? (int)(colons - op) : 0, op);
-  return tn_ops_find(t->op_rows, t->n_ops, tn_domain_normal(domain), colons ? colons + 2 : op,
-                     out_n);
-}
-
 const tn_kernel *tn_plug_kernel_row(const tn_plug *plug, uint32_t k) {
   const tn_plugin *p = &plug->plugin;
   if (!plug->is_settled_later) return &((const tn_kernel_entry *)plug->kernels[k])->def.kernel;

@@ -24,8 +24,9 @@ tn_status tn_runtime_discover(tn_runtime *rt, tn_diag *diag) {
 /* Nothing is found, so nothing waits. */
 bool tn_waiting_have(const tn_registry *r, const char *word) { return (void)r, (void)word, false; }
 
-bool tn_waiting_have_op(const tn_registry *r, const char *domain, const char *name) {
-  return (void)r, (void)domain, (void)name, false;
+bool tn_waiting_have_op(const tn_registry *r, const char *domain, const char *name,
+                        tn_versions versions) {
+  return (void)r, (void)domain, (void)name, (void)versions, false;
 }
 
 void tn_waiting_load(const tn_registry *r) { (void)r; }

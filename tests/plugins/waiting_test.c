@@ -289,6 +289,48 @@ static void test_allow_list(void **state) {
   assert_false(has_started());
 }
 
+/* ---- versions ---- */
+
+static void assert_versions(const tn_map *words, const char *domain, const char *name,
+                            int32_t since, int32_t until) {
+  const tn_versions v = tn_offers_of(words, domain, name);
+  if (v.since != since || v.until != until)
+    fail_msg("%s::%s: %d to %d", domain, name, v.since, v.until);
+}
+
+static void test_versions(void **state) {
+  (void)state;
+  tn_arena arena;
+  tn_map words;
+  tn_arena_init(&arena, tn_default_allocator());
+  tn_map_init_borrowing(&words, tn_default_allocator());
+  const char *text =
+      "Norm@1-16 ai.onnx::Later@7-0 com.acme::Two@3-4 com.acme::Two@8-9 Part@2-5 Part "
+      "Bad@ Bad@1 Bad@a-b Bad@1-2x Bad@-1-2 Bad@99999999999-2 Bad@1-2147483648 @1-2";
+  assert_int_equal(tn_offers_add(&arena, text, &words), TN_OK);
+  assert_versions(&words, "", "Norm", 1, 16);
+  assert_versions(&words, "", "Later", 7, INT32_MAX);
+  assert_versions(&words, "com.acme", "Two", 3, 9); /* from the first to the last */
+  assert_versions(&words, "", "Part", 0, INT32_MAX);
+  assert_versions(&words, "", "Bad", 1, 0); /* none */
+  assert_versions(&words, "com.acme", "Norm", 1, 0);
+  assert_versions(&words, "", "None", 1, 0);
+  tn_map_free(&words);
+  tn_arena_clear(&arena);
+}
+
+/* Those of which only old versions are offered wait for who asks for an old one. */
+static void test_waits_for_its_versions(void **state) {
+  fixture *f = *state;
+  kit_module("said_old.so", "old.so");
+  discover(f);
+  assert_non_null(tn_runtime_find_op(f->rt, "", "LayerNormalization", 17));
+  assert_non_null(tn_runtime_find_op(f->rt, "", "LayerNormalization", 0));
+  assert_false(has_started());
+  assert_null(tn_runtime_find_op(f->rt, "", "LayerNormalization", 1));
+  assert_true(has_started());
+}
+
 /* ---- damaged notes ---- */
 
 static void test_damaged_notes(void **state) {
@@ -337,6 +379,8 @@ int main(void) {
       TEST(test_replaced_meanwhile),
       TEST(test_written_by_others),
       TEST(test_allow_list),
+      TEST(test_versions),
+      TEST(test_waits_for_its_versions),
       TEST(test_damaged_notes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

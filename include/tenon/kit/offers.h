@@ -9,6 +9,7 @@
  * with a blank between
  *
  *   Conv, com.acme::Twice   each operator that the plug-in brings, or has kernels or rewrites for;
+ *   Conv@1-10               the same of some of its versions alone (@11-0: and later);
  *   +formats, +drivers, +compilers, +dispatchers, +extensions
  *                           where it has any of these;
  *   $NAME                   where what it offers depends on a variable of the environment: while
