@@ -269,13 +269,20 @@ static int entry_compare(const void *a, const void *b) {
   return strcmp(((const entry *)a)->name, ((const entry *)b)->name);
 }
 
+/* Most systems say with the name what it is; of a link they do not say what it leads to. */
+static bool leads_to_folder(DIR *dir, const struct dirent *item) {
+#ifdef DT_REG
+  if (item->d_type == DT_REG) return false;
+#endif
+  struct stat info;
+  return !fstatat(dirfd(dir), item->d_name, &info, 0) && S_ISDIR(info.st_mode);
+}
+
 static tn_status entries_read(entries *e, DIR *dir, const char *path, tn_diag *diag) {
   struct dirent *item;
-  struct stat info;
   while (errno = 0, (item = readdir(dir)) != NULL) {
     if (!strcmp(item->d_name, ".") || !strcmp(item->d_name, "..")) continue;
-    bool is_dir = !fstatat(dirfd(dir), item->d_name, &info, 0) && S_ISDIR(info.st_mode);
-    entry found = {tn_arena_str(&e->arena, item->d_name), is_dir};
+    entry found = {tn_arena_str(&e->arena, item->d_name), leads_to_folder(dir, item)};
     if (!found.name || tn_vec_push(e->arena.a, &e->list, found)) {
       return tn_fail(diag, TN_ERR_MEMORY, "no memory to list %s", path);
     }

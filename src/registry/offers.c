@@ -46,12 +46,17 @@ static bool read_notes(const char *notes, uint64_t size, uint64_t align, tn_text
   return true;
 }
 
-static bool read_segment(int fd, const ElfW(Phdr) * s, tn_text *out) {
+/* Most notes stand in the n bytes that the file begins with. */
+static bool read_segment(int fd, const uint8_t *beginning, uint64_t n, const ElfW(Phdr) * s,
+                         tn_text *out) {
+  const uint64_t align = s->p_align == 8 ? 8 : 4;
   if (s->p_type != PT_NOTE) return true;
   if (s->p_filesz > MOST) return false;
+  if (s->p_offset <= n && s->p_filesz <= n - s->p_offset)
+    return read_notes((const char *)beginning + s->p_offset, s->p_filesz, align, out);
   char *notes = tn_alloc_raw(out->a, s->p_filesz + 1);
   const bool ok = notes && read_at(fd, notes, s->p_filesz, s->p_offset) &&
-                  read_notes(notes, s->p_filesz, s->p_align == 8 ? 8 : 4, out);
+                  read_notes(notes, s->p_filesz, align, out);
   tn_free(out->a, notes, s->p_filesz + 1);
   return ok;
 }
@@ -66,7 +71,7 @@ static bool read_words(int fd, tn_text *out) {
   for (uint32_t k = 0; k < header.e_phnum; k++) {
     ElfW(Phdr) s;
     memcpy(&s, beginning + header.e_phoff + k * sizeof s, sizeof s);
-    if (!read_segment(fd, &s, out)) return false;
+    if (!read_segment(fd, beginning, (uint64_t)n, &s, out)) return false;
   }
   return out->data && !out->status;
 }

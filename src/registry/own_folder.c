@@ -12,7 +12,9 @@
 static const char *existing(tn_arena *arena, const char *folder, const char *inside) {
   char real[PATH_MAX];
   const char *path = tn_arena_format(arena, "%s/%s", folder, inside);
-  return path && realpath(path, real) ? tn_arena_str(arena, real) : NULL;
+  if (!path || access(path, F_OK))
+    return NULL; /* sooner than by looking at each folder on the way */
+  return realpath(path, real) ? tn_arena_str(arena, real) : NULL;
 }
 
 const char *tn_own_plugin_folder(tn_arena *arena) {
