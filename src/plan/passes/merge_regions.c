@@ -1,7 +1,10 @@
 /* Merging regions: a strided copy of a strided copy is one strided copy if the outer walk can be
  * said in the dims of the inner one: each of its dims steps along one inner dim, and those that
  * share one do not leave it together. Saves the intermediate tensor: Transpose of Reshape of Slice,
- * Slice of Transpose, and so on. */
+ * Slice of Transpose, and so on; and Transpose of a Concat or Pad, whose own regions then write to
+ * where it would. */
+#include <string.h>
+
 #include "plan/passes/passes.h"
 
 /* True if the region writes its whole output once, in row-major order of its own dims. */
@@ -119,6 +122,70 @@ static tn_status drop_identity(tn_graph *g, int32_t node) {
   return s ? s : tn_graph_remove_node(g, node);
 }
 
+/* The region as a walk from where it writes to where it reads. */
+static tn_region turned(const tn_region *r) {
+  tn_region t = *r;
+  t.src_offset = r->dst_offset, t.dst_offset = r->src_offset;
+  memcpy(t.src_stride, r->dst_stride, sizeof t.src_stride);
+  memcpy(t.dst_stride, r->src_stride, sizeof t.dst_stride);
+  return t;
+}
+
+/* Dims in the order of what they step in dst. */
+static void sort_dims(tn_region *r) {
+  for (int32_t i = 1; i < r->rank; i++)
+    for (int32_t k = i; k > 0 && r->dst_stride[k] > r->dst_stride[k - 1]; k--) {
+      const int64_t size = r->size[k], src = r->src_stride[k], dst = r->dst_stride[k];
+      r->size[k] = r->size[k - 1], r->size[k - 1] = size;
+      r->src_stride[k] = r->src_stride[k - 1], r->src_stride[k - 1] = src;
+      r->dst_stride[k] = r->dst_stride[k - 1], r->dst_stride[k - 1] = dst;
+    }
+}
+
+/* The node before this one, if this one moves all of its elements, each to a place of its own, and
+ * nothing else reads them: a Concat or Pad (of which a single region that covers is no case: it is
+ * merged by its reader). NULL: it does not. *out_back: the way back. */
+static tn_gnode *moved_whole(const tn_graph *g, const tn_gnode *n, tn_region *out_back) {
+  const tn_region *r = n->n_regions == 1 && !n->n_epilogue ? n->regions[0] : NULL;
+  if (!r) return NULL;
+  const tn_value *v = tn_graph_val(g, n->node.inputs[r->input]),
+                 *y = tn_graph_val(g, n->node.outputs[0]);
+  if (v->producer < 0 || v->users.n != 1 || (v->flags | y->flags) & TN_VALUE_OUTPUT) return NULL;
+  tn_gnode *before = tn_graph_node(g, v->producer);
+  const int64_t elements = tn_tensor_elements(y->type);
+  if (!tn_is_region(before) || before->n_epilogue || v->type->dtype != y->type->dtype ||
+      tn_tensor_elements(v->type) != elements || !covers(r, elements))
+    return NULL;
+  *out_back = turned(r);
+  sort_dims(out_back);
+  return covers(out_back, elements) ? before : NULL;
+}
+
+/* Lets the regions of the node before write to where `node` moves their elements; node goes. */
+static tn_status merge_into_source(tn_graph *g, int32_t node, bool *out_merged) {
+  const tn_gnode *n = tn_graph_node(g, node);
+  tn_region back;
+  *out_merged = false;
+  tn_gnode *before = moved_whole(g, n, &back);
+  if (!before || !before->n_regions) return TN_OK;
+  tn_region *made = tn_arena_alloc(&g->arena, before->n_regions * sizeof *made);
+  const tn_region **table = tn_arena_alloc(&g->arena, before->n_regions * sizeof *table);
+  if (!made || !table) return TN_ERR_MEMORY;
+  for (uint32_t k = 0; k < before->n_regions; k++) {
+    const tn_region from = turned(before->regions[k]);
+    tn_region to;
+    if (!compose(&back, &from, &to)) return TN_OK;
+    made[k] = turned(&to);
+    table[k] = &made[k];
+  }
+  const int32_t v = n->node.inputs[n->regions[0]->input], y = n->node.outputs[0];
+  before->regions = table;
+  tn_graph_val(g, v)->type = tn_graph_val(g, y)->type;
+  *out_merged = true;
+  const tn_status s = tn_graph_replace_value(g, y, v);
+  return s ? s : tn_graph_remove_node(g, node);
+}
+
 tn_status tn_merge_regions(const tn_planner *p, tn_graph *g, bool *out_changed, tn_diag *diag) {
   (void)p;
   *out_changed = false;
@@ -131,8 +198,12 @@ tn_status tn_merge_regions(const tn_planner *p, tn_graph *g, bool *out_changed, 
     for (uint32_t k = 0; tn_is_region(n) && k < n->node.n_inputs && !s; k++)
       s = merge_input(g, id, k, &table);
     const bool drops = !s && tn_is_region(n) && is_identity(g, n);
-    if (drops) s = drop_identity(g, id);
-    *out_changed = *out_changed || drops || table;
+    bool merged = false;
+    if (drops)
+      s = drop_identity(g, id);
+    else if (!s && tn_is_region(n))
+      s = merge_into_source(g, id, &merged);
+    *out_changed = *out_changed || drops || merged || table;
   }
   return s ? s : tn_graph_sort(g, diag);
 }
