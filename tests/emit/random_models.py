@@ -312,8 +312,10 @@ def move(n):
         cut = n.number(1, s[axis] - 1)
         out = n.op("Split", [x, i64([cut, s[axis] - cut])], 2, axis=axis)
         return out and out[0]
-    if kind == 9 and rank == 4:
-        return n.op(n.pick("DepthToSpace", "SpaceToDepth"), [x], blocksize=2)
+    if kind == 9 and rank == 4 and s[1] % 4 == 0:
+        return n.op("DepthToSpace", [x], blocksize=2)
+    if kind == 9 and rank == 4 and s[2] % 2 == s[3] % 2 == 0:
+        return n.op("SpaceToDepth", [x], blocksize=2)
     return n.op("Unsqueeze", [x, i64([n.number(0, rank)])]) if rank < 5 else None
 
 
