@@ -1,4 +1,4 @@
-/* Images, boxes, and diagonals of matrices. */
+/* Images and boxes. */
 #include <float.h>
 #include <math.h>
 
@@ -267,6 +267,46 @@ tn_status tf_resize_bicubic(const tn_call *call, tn_graph *graph, int32_t node) 
   return tn_low_done(&l, cubic_resized(&l, rows, 2, size[1]));
 }
 
+/* [m, n]: how much of each of n pixels goes into each of m, as wide as `scale` of them. */
+static int32_t areas(const tn_lowering *l, int64_t n, int64_t m) {
+  const tn_host *host = l->call->host;
+  const float scale = tn_low_int(l, "align_corners", 0) && m > 1 ? (float)(n - 1) / (float)(m - 1)
+                                                                 : (float)n / (float)m;
+  const int64_t shape[] = {m, n};
+  float *w = host->alloc(l->call->ctx, (uint64_t)(n * m) * sizeof *w);
+  if (!w) return TN_ERR_MEMORY;
+  memset(w, 0, (uint64_t)(n * m) * sizeof *w);
+  for (int64_t k = 0; k < m; k++) {
+    const float from = (float)k * scale, to = (float)(k + 1) * scale;
+    for (int64_t p = (int64_t)floorf(from); p < (int64_t)ceilf(to); p++) {
+      const float part = fminf((float)(p + 1), to) - fmaxf((float)p, from);
+      w[k * n + tn_max_i64(0, tn_min_i64(p, n - 1))] += part / scale;
+    }
+  }
+  const tn_tensor t = tn_tensor_make(TN_F32, 2, shape, w);
+  const int32_t y = tn_emit_const(l->call, l->graph, &t);
+  host->free(l->call->ctx, w);
+  return y;
+}
+
+tn_status tf_resize_area(const tn_call *call, tn_graph *graph, int32_t node) {
+  enum { MOST = 1 << 14 };
+  const tn_lowering l = tn_low_open(call, graph, node);
+  int64_t m[2], n;
+  tn_status s = lo_rank(&l, 0, 4);
+  if (!s) s = lo_const_ints(&l, 1, m, 2, &n);
+  if (s) return s;
+  const int64_t *x = tn_low_type(&l, 0)->shape;
+  for (int k = 0; k < 2; k++)
+    if (n != 2 || m[k] < 1 || m[k] > MOST || x[1 + k] < 1 || x[1 + k] > MOST)
+      return tn_low_unsupported(&l, "such sizes");
+  const int64_t lines[] = {x[0], x[1], x[2] * x[3]}, columns[] = {x[0], m[0], x[2], x[3]};
+  const int32_t rows =
+      tn_low_2(&l, "MatMul", areas(&l, x[1], m[0]), tn_low_reshape(&l, picture(&l), 3, lines));
+  return tn_low_done(
+      &l, tn_low_2(&l, "MatMul", areas(&l, x[2], m[1]), tn_low_reshape(&l, rows, 4, columns)));
+}
+
 /* (x - mean) * factor + mean, with the mean of each channel of each image. */
 tn_status tf_adjust_contrast(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering l = tn_low_open(call, graph, node);
@@ -277,59 +317,4 @@ tn_status tf_adjust_contrast(const tn_call *call, tn_graph *graph, int32_t node)
   return tn_low_done(
       &l, tn_low_2(&l, "Add", tn_low_2(&l, "Mul", tn_low_2(&l, "Sub", x, mean), tn_low_in(&l, 1)),
                    mean));
-}
-
-/* ---- diagonals ---- */
-
-/* The one diagonal that input k names; several are refused. */
-static tn_status diagonal_at(const tn_lowering *l, uint32_t k, int64_t *out) {
-  int64_t list[2] = {0}, n = 1;
-  *out = 0;
-  if (!tn_low_type(l, k)) return TN_OK;
-  const tn_status s = lo_const_ints(l, k, list, 2, &n);
-  *out = list[0];
-  return s ? s : n == 1 || list[0] == list[1] ? TN_OK : tn_low_unsupported(l, "several diagonals");
-}
-
-tn_status tf_matrix_diag_part(const tn_call *call, tn_graph *graph, int32_t node) {
-  const tn_lowering l = tn_low_open(call, graph, node);
-  const tn_tensor *x = tn_low_type(&l, 0);
-  int64_t k, shape[TN_MAX_RANK];
-  const tn_status s = diagonal_at(&l, 1, &k);
-  if (s) return s;
-  if (x->rank < 2) return tn_low_unsupported(&l, "fewer than 2 dims");
-  const int64_t rows = x->shape[x->rank - 2], columns = x->shape[x->rank - 1],
-                n = tn_min_i64(rows + tn_min_i64(k, 0), columns - tn_max_i64(k, 0)),
-                step = columns + 1, from = k < 0 ? -k * columns : k;
-  if (n < 1) return tn_low_unsupported(&l, "a diagonal outside of the matrix");
-  for (int32_t i = 0; i < x->rank - 2; i++) shape[i] = x->shape[i];
-  shape[x->rank - 2] = rows * columns;
-  const int64_t to = from + (n - 1) * step + 1, axis = x->rank - 2;
-  const int32_t in[] = {tn_low_reshape(&l, tn_low_in(&l, 0), x->rank - 1, shape),
-                        tn_low_ints_const(&l, &from, 1), tn_low_ints_const(&l, &to, 1),
-                        tn_low_ints_const(&l, &axis, 1), tn_low_ints_const(&l, &step, 1)};
-  return tn_low_done(&l, tn_low_emit(&l, "Slice", in, 5, NULL, 0));
-}
-
-tn_status tf_matrix_diag(const tn_call *call, tn_graph *graph, int32_t node) {
-  const tn_lowering l = tn_low_open(call, graph, node);
-  int64_t k, size[2] = {-1, -1}, n;
-  tn_status s = diagonal_at(&l, 1, &k);
-  for (uint32_t i = 0; i < 2 && !s; i++) s = lo_const_ints(&l, 2 + i, &size[i], 1, &n);
-  if (s) return s;
-  const tn_tensor *x = tn_low_type(&l, 0);
-  const int64_t length = x->rank ? x->shape[x->rank - 1] : 0;
-  for (int i = 0; i < 2; i++)
-    if (k || (size[i] != -1 && size[i] != length)) return tn_low_unsupported(&l, "such a diagonal");
-  return tn_low_done(&l, tn_low_1(&l, "tflite::MATRIX_DIAG", tn_low_in(&l, 0)));
-}
-
-tn_status tf_matrix_set_diag(const tn_call *call, tn_graph *graph, int32_t node) {
-  const tn_lowering l = tn_low_open(call, graph, node);
-  int64_t k;
-  const tn_status s = diagonal_at(&l, 2, &k);
-  if (s) return s;
-  if (k) return tn_low_unsupported(&l, "other than the main diagonal");
-  return tn_low_done(&l,
-                     tn_low_2(&l, "tflite::MATRIX_SET_DIAG", tn_low_in(&l, 0), tn_low_in(&l, 1)));
 }

@@ -69,18 +69,6 @@ tn_status tf_xlogy(const tn_call *call, tn_graph *graph, int32_t node) {
                      tn_low_3(&l, "Where", tn_low_2(&l, "Equal", tn_low_in(&l, 0), zero), zero, y));
 }
 
-tn_status tf_expm1(const tn_call *call, tn_graph *graph, int32_t node) {
-  const tn_lowering l = tn_low_open(call, graph, node);
-  const int32_t one = tn_low_number(&l, tn_low_type(&l, 0)->dtype, 1);
-  return tn_low_done(&l, tn_low_2(&l, "Sub", tn_low_1(&l, "Exp", tn_low_in(&l, 0)), one));
-}
-
-tn_status tf_log1p(const tn_call *call, tn_graph *graph, int32_t node) {
-  const tn_lowering l = tn_low_open(call, graph, node);
-  const int32_t one = tn_low_number(&l, tn_low_type(&l, 0)->dtype, 1);
-  return tn_low_done(&l, tn_low_1(&l, "Log", tn_low_2(&l, "Add", tn_low_in(&l, 0), one)));
-}
-
 tn_status tf_erfc(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering l = tn_low_open(call, graph, node);
   const int32_t one = tn_low_number(&l, tn_low_type(&l, 0)->dtype, 1);
@@ -107,6 +95,91 @@ tn_status tf_truncate_mod(const tn_call *call, tn_graph *graph, int32_t node) {
   const int32_t in[] = {tn_low_in(&l, 0), tn_low_in(&l, 1)};
   const tn_attr a = tn_attr_int("fmod", 1);
   return tn_low_done(&l, tn_low_emit(&l, "Mod", in, 2, &a, 1));
+}
+
+tn_status tf_approximate_equal(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const int32_t apart =
+      tn_low_1(&l, "Abs", tn_low_2(&l, "Sub", tn_low_in(&l, 0), tn_low_in(&l, 1)));
+  return tn_low_done(&l, tn_low_2(&l, "Less", apart,
+                                  tn_low_number(&l, tn_low_type(&l, 0)->dtype,
+                                                tn_low_float(&l, "tolerance", 1e-5))));
+}
+
+tn_status tf_euclidean_norm(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const int32_t in[] = {tn_low_in(&l, 0), tn_low_in_i64(&l, 1)};
+  const tn_attr attrs[] = {tn_attr_int("keepdims", tn_low_int(&l, "keep_dims", 0)),
+                           tn_attr_int("noop_with_empty_axes", 1)};
+  return tn_low_done(&l, tn_low_emit(&l, "ReduceL2", in, 2, attrs, 2));
+}
+
+/* How many of the numbers of a row come before each of x. */
+static tn_status bound(const tn_call *call, tn_graph *graph, int32_t node, const char *op) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const int64_t last = 2;
+  tn_status s = lo_rank(&l, 0, 2);
+  if (!s) s = lo_rank(&l, 1, 2);
+  if (s) return s;
+  const int32_t before = tn_low_2(&l, op, lo_unsqueeze(&l, tn_low_in(&l, 0), 1),
+                                  lo_unsqueeze(&l, tn_low_in(&l, 1), 2));
+  const uint32_t dtype = tn_dtype_of_onnx(tn_low_int(&l, "out_type", tn_onnx_of_dtype(TN_I32)));
+  return tn_low_done(&l, lo_reduce(&l, "ReduceSum", tn_low_cast(&l, before, dtype), &last, 1, 0));
+}
+
+tn_status tf_lower_bound(const tn_call *call, tn_graph *graph, int32_t node) {
+  return bound(call, graph, node, "Less");
+}
+
+tn_status tf_upper_bound(const tn_call *call, tn_graph *graph, int32_t node) {
+  return bound(call, graph, node, "LessOrEqual");
+}
+
+/* Are fewer than k numbers of its row above the one of the target? */
+tn_status tf_in_top_k(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const tn_status s = lo_rank(&l, 0, 2);
+  if (s) return s;
+  const tn_tensor *x = tn_low_type(&l, 0);
+  const int64_t last = 1;
+  const int32_t to = tn_low_in_i64(&l, 1), zero = tn_low_number(&l, TN_I64, 0),
+                end = tn_low_number(&l, TN_I64, (double)x->shape[1]);
+  const int32_t is_class =
+      tn_low_2(&l, "And", tn_low_2(&l, "GreaterOrEqual", to, zero), tn_low_2(&l, "Less", to, end));
+  const tn_attr axis = tn_attr_int("axis", 1);
+  const int32_t in[] = {tn_low_in(&l, 0),
+                        lo_unsqueeze(&l, tn_low_3(&l, "Where", is_class, to, zero), 1)};
+  const int32_t own = tn_low_emit(&l, "GatherElements", in, 2, &axis, 1);
+  const int32_t above = tn_low_cast(&l, tn_low_2(&l, "Greater", in[0], own), TN_I64);
+  const int32_t n = lo_reduce(&l, "ReduceSum", above, &last, 1, 0);
+  return tn_low_done(&l,
+                     tn_low_2(&l, "And", is_class, tn_low_2(&l, "Less", n, tn_low_in_i64(&l, 2))));
+}
+
+/* Elements of x that the other list does not have, and where they were. */
+tn_status tf_list_diff(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const int64_t first = 0, last = 1;
+  const int32_t same = tn_low_2(&l, "Equal", lo_unsqueeze(&l, tn_low_in(&l, 0), last),
+                                lo_unsqueeze(&l, tn_low_in(&l, 1), first));
+  const int32_t found = lo_reduce(&l, "ReduceSum", tn_low_cast(&l, same, TN_I64), &last, 1, 0);
+  const int32_t stays = tn_low_2(&l, "Equal", found, tn_low_number(&l, TN_I64, 0));
+  const int32_t at = lo_squeeze(&l, tn_low_1(&l, "NonZero", stays), first);
+  const uint32_t dtype = tn_dtype_of_onnx(tn_low_int(&l, "out_idx", tn_onnx_of_dtype(TN_I32)));
+  const int32_t out[] = {tn_low_2(&l, "Gather", tn_low_in(&l, 0), at), tn_low_cast(&l, at, dtype)};
+  return tn_low_done_many(&l, out, call->n_outputs);
+}
+
+tn_status tf_unique_with_counts(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const tn_attr sorted = tn_attr_int("sorted", 0);
+  const int32_t x = tn_low_in(&l, 0);
+  int32_t all[4];
+  const tn_status s = tn_low_emit_many(&l, "Unique", &x, 1, &sorted, 1, 4, all);
+  if (s) return s;
+  const uint32_t dtype = tn_dtype_of_onnx(tn_low_int(&l, "out_idx", tn_onnx_of_dtype(TN_I32)));
+  const int32_t out[] = {all[0], tn_low_cast(&l, all[2], dtype), tn_low_cast(&l, all[3], dtype)};
+  return tn_low_done_many(&l, out, call->n_outputs);
 }
 
 tn_status tf_l2_loss(const tn_call *call, tn_graph *graph, int32_t node) {

@@ -323,7 +323,8 @@ static tn_status read_model(tf_reader *r) {
   r->room_left =
       (INT64_C(64) << 20) + 256 * (int64_t)tn_min_i64((int64_t)r->source->size, INT32_MAX);
   if (r->api->set_opset(r->g, "", ONNX_OPSET) || r->api->set_opset(r->g, "tf", 1) ||
-      r->api->set_opset(r->g, "tflite", 1) || r->api->set_opset(r->g, "tenon", 1))
+      r->api->set_opset(r->g, "tflite", 1) || r->api->set_opset(r->g, "tenon", 1) ||
+      r->api->set_opset(r->g, "aten", 1))
     return tf_no_memory(r);
   s = list_functions(r);
   if (!s) s = tf_body_of_graph(r, &r->main);

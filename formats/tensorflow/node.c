@@ -134,13 +134,29 @@ static tn_status open_values(tf_env *e, int32_t node, maker *m) {
   return s;
 }
 
+/* Arithmetic of complex numbers is PyTorch's, which knows them as pairs. */
+static const char *complex_op(const tf_node *n) {
+  static const char *const names[][2] = {{"Add", "add"},     {"AddV2", "add"}, {"Div", "div"},
+                                         {"Exp", "exp"},     {"Log", "log"},   {"Mul", "mul"},
+                                         {"RealDiv", "div"}, {"Neg", "neg"},   {"Sub", "sub"}};
+  enum { COMPLEX64 = 8 };
+  if (tf_attr_int(n, "T", 0) != COMPLEX64) return NULL;
+  for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+    if (!strcmp(n->op, names[k][0])) return names[k][1];
+  return NULL;
+}
+
 /* "tflite::PACK" as "tflite" and "PACK". */
 static const char *domain_of(const tf_node *n, const char **op) {
+  static const char *const domains[] = {"tflite", "tenon", "aten"};
   const tn_format_op *row = n->row;
   if (!row || row->how != TN_FORMAT_DIRECT) return *op = n->op, "tf";
+  if ((*op = complex_op(n))) return "aten";
   const char *colon = strstr(row->to, "::");
   *op = colon ? colon + 2 : row->to;
-  return !colon ? "" : !strncmp(row->to, "tenon", 5) ? "tenon" : "tflite";
+  for (size_t k = 0; colon && k < sizeof domains / sizeof *domains; k++)
+    if (tn_str_is((tn_str){row->to, colon - row->to}, domains[k])) return domains[k];
+  return "";
 }
 
 static tn_status build_ordinary(tf_env *e, int32_t node) {

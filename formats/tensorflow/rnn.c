@@ -1,5 +1,6 @@
 /* Cells of recurrent networks as one operator, and transforms of Fourier. */
 #include "lower.h"
+#include "tenon/kit/broadcast.h"
 #include "tensorflow.gen.h"
 
 /* Columns k of `of`, each n wide. */
@@ -108,8 +109,18 @@ tn_status tf_ifft(const tn_call *call, tn_graph *graph, int32_t node) {
 tn_status tf_complex(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering l = tn_low_open(call, graph, node);
   if (tn_low_type(&l, 0)->dtype != TN_F32) return tn_low_unsupported(&l, "parts other than f32");
-  const int32_t parts[] = {lo_unsqueeze(&l, tn_low_in(&l, 0), -1),
-                           lo_unsqueeze(&l, tn_low_in(&l, 1), -1)};
+  tn_tensor y = {.rank = 0};
+  if (tn_broadcast_shape(2, call->inputs, &y))
+    return call->host->fail(call->ctx, TN_ERR_SHAPE, "the parts do not broadcast");
+  int32_t parts[2];
+  for (uint32_t k = 0; k < 2; k++) {
+    const tn_tensor *x = tn_low_type(&l, k);
+    const bool is_whole = x->rank == y.rank && tn_elements(x) == tn_elements(&y);
+    parts[k] = tn_low_in(&l, k);
+    if (!is_whole)
+      parts[k] = tn_low_2(&l, "Expand", parts[k], tn_low_ints_const(&l, y.shape, y.rank));
+    parts[k] = lo_unsqueeze(&l, parts[k], -1);
+  }
   return tn_low_done(&l, tn_low_1(&l, "tenon::Complex", lo_concat(&l, parts, 2, -1)));
 }
 
@@ -178,4 +189,26 @@ tn_status tf_matrix_solve(const tn_call *call, tn_graph *graph, int32_t node) {
   const tn_lowering l = tn_low_open(call, graph, node);
   return tn_low_done(
       &l, tn_low_2(&l, "aten::linalg_solve", turned(&l, 0, "adjoint"), tn_low_in(&l, 1)));
+}
+
+tn_status tf_matrix_triangular_solve(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  const bool lower = tn_low_int(&l, "lower", 1) != 0, adjoint = tn_low_int(&l, "adjoint", 0) != 0;
+  const int32_t in[] = {turned(&l, 0, "adjoint"), tn_low_in(&l, 1)};
+  const tn_attr upper = tn_attr_int("upper", lower == adjoint);
+  return tn_low_done(&l, tn_low_emit(&l, "aten::linalg_solve_triangular", in, 2, &upper, 1));
+}
+
+tn_status tf_sparse_dense_matmul(const tn_call *call, tn_graph *graph, int32_t node) {
+  const tn_lowering l = tn_low_open(call, graph, node);
+  static const int32_t swap[] = {1, 0};
+  const tn_status s = lo_rank(&l, 3, 2);
+  if (s) return s;
+  const tn_attr add = tn_attr_str("reduction", "add");
+  const int32_t zeros =
+      tn_low_2(&l, "Expand", tn_low_number(&l, tn_low_type(&l, 1)->dtype, 0), tn_low_in_i64(&l, 2));
+  const int32_t in[] = {zeros, tn_low_in_i64(&l, 0), tn_low_in(&l, 1)};
+  int32_t a = tn_low_emit(&l, "ScatterND", in, 3, &add, 1);
+  if (tn_low_int(&l, "adjoint_a", 0)) a = tn_low_transpose(&l, a, 2, swap);
+  return tn_low_done(&l, tn_low_2(&l, "MatMul", a, turned(&l, 3, "adjoint_b")));
 }

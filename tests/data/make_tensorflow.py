@@ -152,6 +152,52 @@ class Module(tf.Module):
         return {"p": tf.matmul(x, self.w)}
 
 
+def diagonals():
+    raw = tf.raw_ops
+    x = v1.placeholder(tf.float32, [2, 3, 4], "x")
+    d = v1.placeholder(tf.float32, [2, 3, 3], "d")
+    y = [tf.linalg.diag_part(x, k=(-1, 1), align=a, padding_value=7)
+         for a in ("LEFT_LEFT", "RIGHT_LEFT", "LEFT_RIGHT", "RIGHT_RIGHT")]
+    y += [tf.linalg.diag_part(x, k=-2), tf.linalg.diag(d[:, 0], padding_value=5)]
+    y += [tf.linalg.diag(d, k=(-1, 1), num_rows=3, num_cols=4, padding_value=-1)]
+    y += [tf.linalg.diag(d[:, 0], k=1), tf.linalg.set_diag(x, d, k=(0, 2))]
+    y += [tf.linalg.set_diag(x, d[:, 0], k=1)]
+    y += [raw.MatrixDiagPartV2(input=x, k=[-1, 1], padding_value=2.0)]
+    return [x, d], [tf.identity(v, f"y{k}") for k, v in enumerate(y)]
+
+
+def patches():
+    raw = tf.raw_ops
+    x = v1.placeholder(tf.float32, [1, 6, 5, 2], "x")
+    dy = v1.placeholder(tf.float32, [1, 3, 3, 2], "dy")
+    y = [tf.image.extract_patches(x, [1, 3, 2, 1], [1, 2, 1, 1], [1, 1, 2, 1], "SAME")]
+    y += [tf.nn.dilation2d(x, dy[0, :2], [1, 2, 2, 1], "SAME", "NHWC", [1, 1, 1, 1])]
+    y += [raw.Conv2DBackpropFilter(input=x, filter_sizes=[3, 2, 2, 2], out_backprop=dy,
+                                   strides=[1, 2, 2, 1], padding="SAME")]
+    y += [raw.ResizeArea(images=x, size=[4, 3]), raw.ResizeArea(images=x, size=[9, 5])]
+    return [x, dy], [tf.identity(v, f"y{k}") for k, v in enumerate(y)]
+
+
+def functions():
+    """Remainders with the sign of the dividend, what lies near 0, what is counted or found."""
+    raw = tf.raw_ops
+    x = v1.placeholder(tf.float32, [3, 3], "x")
+    n = v1.placeholder(tf.int32, [6], "n")
+    square = tf.matmul(x, x, transpose_b=True) + 2 * tf.eye(3)
+    y = [raw.Mod(x=n, y=3), raw.Mod(x=x, y=0.3), tf.math.log1p(x * 1e-6), tf.math.expm1(x * 1e-6)]
+    y += list(raw.UniqueWithCounts(x=n, out_idx=tf.int64)) + list(raw.ListDiff(x=n, y=[5, -4]))
+    y += [raw.InTopKV2(predictions=x, targets=[0, 2, 3], k=2), raw.EuclideanNorm(input=x, axis=1)]
+    y += [tf.searchsorted(tf.sort(x), x, "left"), tf.searchsorted(tf.sort(x), x + 0.5, "right")]
+    y += [raw.ApproximateEqual(x=x, y=x + 0.1, tolerance=0.2), tf.math.erfinv(x * 0.9)]
+    y += [tf.linalg.triangular_solve(square, x, lower=False, adjoint=True)]
+    y += [tf.linalg.cholesky(square), tf.math.lgamma(x + 2), tf.math.digamma(x + 2)]
+    sparse = tf.SparseTensor([[0, 1], [1, 0], [1, 2]], x[0], [2, 3])
+    y += [tf.sparse.sparse_dense_matmul(sparse, x, adjoint_b=True)]
+    y += [tf.signal.mfccs_from_log_mel_spectrograms(x)]
+    y += [tf.math.angle(tf.signal.fft(tf.complex(x, x)))]
+    return [x, n], [tf.identity(v, f"y{k}") for k, v in enumerate(y)]
+
+
 def saved_model():
     folder = here / "tensorflow" / "saved"
     m = Module()
@@ -307,6 +353,9 @@ graph("pictures", pictures, numbers(1, 5, 6, 3) ** 2)
 graph("phases", phases, numbers(2, 3), np.array(True))
 graph("resized", resized, (numbers(1, 5, 4, 2) * 127 + 128).astype("u1"))
 graph("cubic", cubic, numbers(2, 5, 4, 3) * 9)
+graph("diagonals", diagonals, numbers(2, 3, 4), numbers(2, 3, 3))
+graph("patches", patches, numbers(1, 6, 5, 2), numbers(1, 3, 3, 2))
+graph("functions", functions, numbers(3, 3), np.array([7, -4, 7, 5, -8, 0], "i4"))
 saved_model()
 saved_v1()
 states()
