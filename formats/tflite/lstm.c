@@ -31,6 +31,7 @@ typedef struct layer {
   int32_t x, h, c;
   bool is_backward, is_normal; /* is_normal: gates are normalised */
   bool is_hybrid;              /* weights of 8 bits: activations become codes as it runs */
+  bool is_coded;               /* all are codes, and numbers stand for them, for files */
 } layer;
 
 static bool has(const tn_lowering *t, uint32_t k) { return lstm_has(t, k); }
@@ -39,9 +40,13 @@ static int32_t input_or_none(const tn_lowering *t, uint32_t k) {
   return has(t, k) ? tn_low_in(t, k) : TN_NO_ID;
 }
 
-/* Weights of 8 bits become the numbers that they stand for. */
+/* Weights of 8 bits become the numbers that they stand for; so do sums of them, which are added to
+ * products of the input whatever scale they have. */
 static int32_t weights(const tn_lowering *t, uint32_t k) {
   const tn_tensor *w = tn_low_type(t, k);
+  if (w->dtype == TN_I32)
+    return tn_low_dequantize(t, tn_low_in(t, k), TN_I32,
+                             tfl_scale(t, k - BIAS + W) * tfl_scale(t, 0), 0);
   return w->dtype == TN_F32
              ? tn_low_in(t, k)
              : tn_low_dequantize(t, tn_low_in(t, k), w->dtype, tfl_scale(t, k), tfl_zero(t, k));
@@ -213,15 +218,27 @@ static int32_t place(const layer *l, int32_t x, int64_t k) {
   return tfl_slice(l->t, x, 2, from, to, NULL);
 }
 
+/* A state as the code of this type that it becomes after each step. */
+static int32_t state_code(const tn_lowering *t, int32_t x, uint32_t state, uint32_t dtype) {
+  return tn_low_quantize(t, x, dtype, tfl_scale(t, state), tfl_zero(t, state));
+}
+
+static int32_t state_number(const tn_lowering *t, int32_t code, uint32_t state, uint32_t dtype) {
+  return tn_low_dequantize(t, code, dtype, tfl_scale(t, state), tfl_zero(t, state));
+}
+
 static void joint_step(layer *l, int32_t x, int32_t r) {
   enum { IN, OUT, FORGET, CELL };
   const tn_lowering *t = l->t;
   const int32_t own = l->is_hybrid ? joint_product(l, l->h, r, R, TN_NO_ID) : TN_NO_ID;
-  const int32_t sums = l->is_hybrid ? both(t, "Add", x, own) : product(t, l->h, r, x),
-                gates = tn_low_1(t, "Sigmoid", sums),
+  int32_t sums = l->is_hybrid ? both(t, "Add", x, own) : product(t, l->h, r, x);
+  if (l->is_coded) sums = tn_low_clip(t, sums, TN_F32, -8, 8); /* of 16 bits, 12 behind the point */
+  const int32_t gates = tn_low_1(t, "Sigmoid", sums),
                 cell = tfl_activation(t, place(l, sums, CELL), TN_F32);
   l->c = kept(l, place(l, gates, FORGET), l->c, place(l, gates, IN), cell);
+  if (l->is_coded) l->c = state_number(t, state_code(t, l->c, LSTM_C, TN_I16), LSTM_C, TN_I16);
   l->h = out_of(l, place(l, gates, OUT), l->c);
+  if (l->is_coded) l->h = state_number(t, state_code(t, l->h, LSTM_H, TN_I8), LSTM_H, TN_I8);
 }
 
 /* What the inputs add to the sums, of all steps: [steps, batch, gates * units]. */
@@ -363,10 +380,28 @@ static tn_status done_with(const tn_lowering *t, const int32_t *values, uint32_t
   return tn_low_done_many(t, values, t->call->n_outputs < n ? t->call->n_outputs : n);
 }
 
-static tn_status lstm_of_codes(layer *l, bool time_major) {
+/* For files: numbers, which are as near to the codes as their roundings are. */
+static tn_status lstm_as_numbers(layer *l, int64_t width, int32_t *made) {
+  const tn_lowering *t = l->t;
+  const char *why = tfl_lstm_refusal(t);
+  if (why) return tn_low_unsupported(t, why);
+  l->is_hybrid = false;
+  l->is_coded = true;
+  l->x = tn_low_dequantize(t, l->x, TN_I8, tfl_scale(t, 0), tfl_zero(t, 0));
+  l->h = state_number(t, l->h, LSTM_H, TN_I8);
+  l->c = state_number(t, l->c, LSTM_C, TN_I16);
+  made[0] = state_code(t, spelt_out(l, width), LSTM_H, TN_I8);
+  made[1] = state_code(t, l->h, LSTM_H, TN_I8);
+  made[2] = state_code(t, l->c, LSTM_C, TN_I16);
+  return TN_OK;
+}
+
+static tn_status lstm_of_codes(layer *l, bool time_major, int64_t width) {
   int32_t made[3];
   tn_status s = open_layer(l);
-  if (!s) s = tfl_lstm_of_codes(l->t, l->x, made);
+  if (!s)
+    s = tn_low_for_onnx(l->t) ? lstm_as_numbers(l, width, made)
+                              : tfl_lstm_of_codes(l->t, l->x, made);
   if (s) return s;
   made[0] = as_input(l->t, made[0], time_major, l->batch, l->outputs);
   return done_with(l->t, made, 3);
@@ -380,7 +415,7 @@ static tn_status lstm(const tn_call *call, tn_graph *graph, int32_t node, bool t
   l.is_normal = has(&t, LSTM_NORM + FORGET_GATE);
   l.x = open_input(&t, time_major, &l.steps, &l.batch, &width);
   if (l.x < TN_NO_ID) return l.x;
-  if (is_of_codes(&t)) return lstm_of_codes(&l, time_major);
+  if (is_of_codes(&t)) return lstm_of_codes(&l, time_major, width);
   const tn_status s = open_layer(&l);
   if (s) return s;
   const int32_t y = is_plain(&l) && !l.is_hybrid ? as_one(&l, width) : spelt_out(&l, width);

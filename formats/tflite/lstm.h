@@ -11,6 +11,9 @@ static inline bool lstm_has(const tn_lowering *t, uint32_t k) {
   return k < t->call->n_inputs && tn_low_type(t, k);
 }
 
+/* Why an LSTM of codes is not read; NULL: it is. */
+const char *tfl_lstm_refusal(const tn_lowering *t);
+
 /* Of x, codes [steps, batch, width]: the codes [steps, batch, units], and both states. */
 tn_status tfl_lstm_of_codes(const tn_lowering *t, int32_t x, int32_t *out);
 

@@ -35,9 +35,7 @@ static void multipliers(const tn_lowering *t, int64_t *m, int64_t *shifts) {
   tfl_split_scale((double)(float)(ldexp(1, -15) / hidden * ldexp(1, -15)), &m[8], &shifts[8]);
 }
 
-/* Why not; NULL: tenon::FixedLstm computes it. */
-static const char *refusal(const tn_lowering *t) {
-  if (tn_low_for_onnx(t)) return "an LSTM of 8 bits in files of other formats";
+const char *tfl_lstm_refusal(const tn_lowering *t) {
   for (uint32_t k = 0; k < LSTM_GATES; k++) {
     if (!lstm_has(t, LSTM_W + k) || !lstm_has(t, LSTM_R + k) || !lstm_has(t, LSTM_BIAS + k))
       return "an 8-bit cell without an input gate, or without biases";
@@ -66,7 +64,7 @@ static int64_t cell_clip(const tn_lowering *t) {
 }
 
 tn_status tfl_lstm_of_codes(const tn_lowering *t, int32_t x, int32_t *out) {
-  const char *why = refusal(t);
+  const char *why = tfl_lstm_refusal(t);
   if (why) return tn_low_unsupported(t, why);
   const int64_t bits = cell_bits(t);
   const int three = 3, whole = (int)(15 - bits);

@@ -59,6 +59,13 @@ other=$work/other.tflite
 sed 's/CropAndResize/CropAndResort/g' "$folder/select_tf/model.tflite" >"$other"
 fails "(tf::CropAndResort): not supported: operator tf::CropAndResort; no plug-in offers it" \
   run "$other" --random
+# an LSTM of 8 bits as numbers for files: the same codes, or next to them
+"$tenon" convert "$folder/cells/model.tflite" -o "$work/cells.onnx" || fail "an LSTM of 8 bits"
+for model in "$folder/cells/model.tflite" "$work/cells.onnx"; do
+  "$tenon" run "$model" -i "$folder/cells/ref/set0_in0.npy" 2>/dev/null |
+    grep "^y: " >"$work/${model##*.}"
+done
+cmp "$work/tflite" "$work/onnx" || fail "$(cat "$work/tflite" "$work/onnx")"
 rows=$("$tenon" ops --format tflite)
 grep -q ' CONV_2D .*Conv between Transposes' <<<"$rows" || fail "no row of CONV_2D"
 grep -q '^210 operators: ' <<<"$rows" || fail "not all operators have a row"
