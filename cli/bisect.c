@@ -10,15 +10,8 @@
 #include "tenon/kit/element.h"
 #include "tenon/kit/tensor.h"
 
-typedef struct side {
-  const char *name;
-  cli_session *s;
-  tn_model *model; /* with all values as outputs; NULL: that of s */
-  tn_session *session;
-} side;
-
 typedef struct bisection {
-  side sides[2]; /* as the options say; the reference */
+  cli_side sides[2]; /* as the options say; the reference */
   const cli_tolerance *tolerance;
   cli_json *json;
   bool quiet;
@@ -32,19 +25,15 @@ bool cli_is_reference(const char *with) {
 
 /* ---- what a value looks like ---- */
 
-typedef struct statistics {
-  double min, max, sum;
-  int64_t n, n_nan;
-} statistics;
-
 static bool is_numeric(const tn_tensor *t) {
   return t && t->kind == TN_KIND_TENSOR && t->dtype != TN_STRING && t->dtype != TN_C64 &&
          t->dtype != TN_C128;
 }
 
-static statistics look_at(const tn_tensor *t) {
-  statistics s = {.min = INFINITY, .max = -INFINITY};
+cli_statistics cli_look_at(const tn_tensor *t) {
+  cli_statistics s = {.min = INFINITY, .max = -INFINITY};
   const int64_t n = is_numeric(t) ? tn_tensor_elements(t) : 0;
+  double sum = 0;
   for (int64_t k = 0; k < n; k++) {
     const double x = tn_load_f64(t->dtype, t->data, k);
     if (isnan(x)) {
@@ -52,25 +41,30 @@ static statistics look_at(const tn_tensor *t) {
       continue;
     }
     s.n++;
-    s.sum += x;
+    sum += x;
     if (x < s.min) s.min = x;
     if (x > s.max) s.max = x;
   }
+  s.mean = s.n ? sum / (double)s.n : 0;
   return s;
 }
 
-static void show_value(const bisection *b, const side *x, const tn_tensor *t) {
-  const statistics s = look_at(t);
-  const double mean = s.n ? s.sum / (double)s.n : 0;
-  cli_json *o = cli_json_object(b->json, x == &b->sides[0] ? "got" : "expected");
-  cli_json_text(o, "where", x->name);
+void cli_show_statistics(const char *name, const tn_tensor *t, const char *key, cli_json *json,
+                         bool quiet) {
+  const cli_statistics s = cli_look_at(t);
+  cli_json *o = cli_json_object(json, key);
+  cli_json_text(o, "where", name);
   cli_json_number(o, "min", s.min);
   cli_json_number(o, "max", s.max);
-  cli_json_number(o, "mean", mean);
+  cli_json_number(o, "mean", s.mean);
   cli_json_int(o, "nan", s.n_nan);
-  if (!b->quiet)
-    cli_print("  %-14s min %.9g, max %.9g, mean %.9g, %lld NaN\n", x->name, s.min, s.max, mean,
+  if (!quiet)
+    cli_print("  %-14s min %.9g, max %.9g, mean %.9g, %lld NaN\n", name, s.min, s.max, s.mean,
               (long long)s.n_nan);
+}
+
+static void show_value(const bisection *b, const cli_side *x, const tn_tensor *t) {
+  cli_show_statistics(x->name, t, x == &b->sides[0] ? "got" : "expected", b->json, b->quiet);
 }
 
 /* ---- a model with all values as outputs ---- */
@@ -87,7 +81,7 @@ static tn_status add_outputs(tn_graph *g) {
   return s < 0 ? s : TN_OK;
 }
 
-static tn_status open_side(side *x) {
+tn_status cli_side_open(cli_side *x) {
   tn_graph *g = tn_graph_clone(tn_model_graph(x->s->model));
   tn_model_options options = {.head = TN_HEAD(tn_model_options)};
   tn_status s = g ? add_outputs(g) : TN_ERR_MEMORY;
@@ -102,7 +96,7 @@ static tn_status open_side(side *x) {
   return s ? s : tn_session_run(x->session, x->s->diag);
 }
 
-static void close_side(side *x) {
+void cli_side_close(cli_side *x) {
   tn_session_destroy(x->session);
   tn_model_destroy(x->model);
 }
@@ -159,7 +153,7 @@ static bool walk(bisection *b, const tn_graph *g, int32_t n_before) {
 static int bisect(bisection *b) {
   int code = CLI_OK;
   for (int k = 0; k < 2 && code == CLI_OK; k++) {
-    const tn_status s = open_side(&b->sides[k]);
+    const tn_status s = cli_side_open(&b->sides[k]);
     if (s) code = cli_session_fail(b->sides[k].s, s);
   }
   const tn_graph *g = tn_model_graph(b->sides[0].s->model);
@@ -167,7 +161,7 @@ static int bisect(bisection *b) {
   if (code == CLI_OK && !walk(b, g, n_before)) code = CLI_FAILED;
   if (code == CLI_OK && !b->quiet)
     cli_print("equal  all %lld values that nodes make\n", (long long)b->n_same);
-  for (int k = 0; k < 2; k++) close_side(&b->sides[k]);
+  for (int k = 0; k < 2; k++) cli_side_close(&b->sides[k]);
   return code;
 }
 

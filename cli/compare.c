@@ -15,7 +15,7 @@ typedef struct compare_options {
   cli_feed feed;
   cli_tolerance tolerance;
   bool has_tolerance, bisect;
-  const char *model, *with, *json;
+  const char *model, *other, *with, *json;
 } compare_options;
 
 static const cli_option options[] = {
@@ -24,14 +24,14 @@ static const cli_option options[] = {
     {"rtol", "X", "relative tolerance of float outputs (default 1e-3)", 0},
     {"atol", "X", "absolute tolerance of float outputs (default 1e-5)", 0},
     {"json", "[FILE]", "as JSON, to stdout if no file is named", 0},
-    {"bisect", NULL, "with cpu or portable: the first node whose output differs", 0},
+    {"bisect", NULL, "with cpu, portable or OTHER: the first node whose output differs", 0},
     {NULL, NULL, NULL, 0}};
 
 static int run(int argc, char **argv);
 const cli_command cli_compare = {
     .name = "compare",
-    .arguments = "MODEL",
-    .summary = "run a model and compare its outputs with given ones",
+    .arguments = "MODEL [OTHER]",
+    .summary = "run a model and compare its outputs with given ones, or with another model's",
     .details =
         "Outputs are looked for in DIR as <output>.npy (as `tenon run --output` names them) "
         "or output_K.pb, or\nin FILE.npz by name. Floats may differ by atol + rtol * |x|, all "
@@ -39,11 +39,18 @@ const cli_command cli_compare = {
         "whatever "
         "--device, --isa, --pin and\n--precision say; with portable, those of the kernels of plain "
         "C. --bisect makes every value of the\nmodel an output and names the first node, in the "
-        "order of the graph, whose output differs.\nExit status 1 if an output differs.",
+        "order of the graph, whose output differs.\nOTHER is a model of any format that "
+        "is run on the same inputs: inputs and outputs go together by name,\nor else by their "
+        "order, "
+        "and channels may stand first in one and last in the other. --bisect names the\nfirst node "
+        "whose output OTHER has nowhere, of those that lead to an output that differs.\nExit "
+        "status 1 if an "
+        "output differs.",
     .examples =
         "compare net.onnx --input test_data_set_0 --with test_data_set_0\n"
         "compare net.onnx --random --with golden --rtol 1e-4\n"
         "compare net.onnx --random --precision f16\n"
+        "compare net.onnx net.tflite --random --bisect\n"
         "compare net.onnx --random --device opencl:0 --with cpu --bisect",
     .options = options,
     .groups = {&cli_feed_group, &cli_common_group},
@@ -166,6 +173,9 @@ static int compare_precision(comparison *c, cli_json *json) {
 
 static int compare_run(comparison *c, cli_json *json) {
   const compare_options *o = c->o;
+  if (o->other)
+    return cli_compare_models(c->s, o->model, o->other, o->bisect, &o->tolerance, json,
+                              cli_json_to_stdout(o->json));
   if (cli_is_reference(o->with))
     return cli_compare_reference(c->s, &o->feed, o->model, o->with, o->bisect, &o->tolerance, json,
                                  cli_json_to_stdout(o->json));
@@ -174,10 +184,16 @@ static int compare_run(comparison *c, cli_json *json) {
 
 static int compare(const compare_options *o) {
   cli_session s;
-  const bool is_reference = cli_is_reference(o->with);
+  const bool is_reference = cli_is_reference(o->with) || o->other;
+  if (o->with && o->other) {
+    cli_error("--with and another model: it is compared with one of them");
+    return CLI_USAGE;
+  }
   if (o->with && !is_reference && !is_there(o->with)) return CLI_INPUT;
   if (o->bisect && !is_reference) {
-    cli_error("--bisect compares with another way to run the model: --with cpu or portable");
+    cli_error(
+        "--bisect compares with another way to run the model: --with cpu or portable, or "
+        "another model");
     return CLI_USAGE;
   }
   cli_json *json = o->json ? cli_json_new() : NULL;
@@ -194,14 +210,14 @@ static int compare(const compare_options *o) {
   cli_store_free(&c.store);
   cli_session_close(&s);
   if (!json) return code;
-  if (o->with) cli_json_bool(json, "equal", code == CLI_OK);
+  if (o->with || o->other) cli_json_bool(json, "equal", code == CLI_OK);
   return cli_json_write_take(json, o->json) ? code : CLI_INPUT;
 }
 
 static bool set(void *self, int index, const char *value) {
   compare_options *o = self;
   switch (index) {
-    case CLI_ARG: return cli_one(&cli_compare, value, &o->model);
+    case CLI_ARG: return cli_one(&cli_compare, value, o->model ? &o->other : &o->model);
     case 0: o->with = value; return true;
     case 1: o->has_tolerance = true; return cli_double("rtol", value, &o->tolerance.rtol);
     case 2: o->has_tolerance = true; return cli_double("atol", value, &o->tolerance.atol);
@@ -217,8 +233,9 @@ static int run(int argc, char **argv) {
   const int end = cli_parse(&p, set, &o);
   if (end != CLI_END) return end;
   if (!cli_need(&cli_compare, o.model, "a model") ||
-      (!cli_is_narrow(&o.common) &&
-       !cli_need(&cli_compare, o.with, "--with DIR, --with FILE.npz or --precision f16")))
+      (!cli_is_narrow(&o.common) && !o.other &&
+       !cli_need(&cli_compare, o.with,
+                 "another model, --with DIR, --with FILE.npz or --precision f16")))
     return CLI_USAGE;
   return compare(&o);
 }

@@ -88,7 +88,17 @@ says 3 'other.npz: holds no output of the model' \
   compare "$net" -i "$data/x.npy" --with "$data/other.npz"
 says 3 ': holds no output of the model' compare "$net" -i "$data/x.npy" --with "$work"
 says 2 "input 'x' \(f32\[batch,3,4,4\]\) is not given" compare "$net" --with "$data/net_expected"
-says 2 'tenon compare needs --with' compare "$net"
+says 2 'tenon compare needs another model, --with' compare "$net"
+# two models, of any formats: channels stand last in one and first in the other
+"$tenon" convert "$data/tflite/net/model.tflite" "$work/net_as.onnx" >/dev/null || fail "convert"
+says 0 '^equal  y: as in' compare "$data/tflite/net/model.tflite" "$work/net_as.onnx" --random
+says 0 '^equal  y: as in' \
+  compare "$data/tensorflow/moves/model.pb" "$data/tensorflow/text/model.pbtxt" --random
+says 1 "^FIRST  node 'add' \(Add\), output 0 'a': .*through.onnx has no such value" \
+  compare "$data/chain.onnx" "$data/through.onnx" --random --bisect
+says 1 "^DIFFER y" compare "$data/chain.onnx" "$data/through.onnx" --random
+says 0 '^equal  all outputs' compare "$data/typed.onnx" "$data/sparse.onnx" --random --bisect
+says 2 'it is compared with one of them' compare "$net" "$net" --with cpu
 says 1 '' compare "$net" -i "$data/x.npy" --with "$data/net_other.npz" --json="$work/compare.json"
 json "$work/compare.json" equal '^false$'
 json "$work/compare.json" outputs.0.difference '10 of 10'
