@@ -24,6 +24,7 @@ for name in net net_int8 codes control moves products recurrent spectrum; do
 done
 for model in "$data"/{caffe,tensorflow}/*/model.{prototxt,pb,pbtxt}; do
   [[ $model == */words/* || $model == */resized/* ]] && continue # refused, see below
+  [[ $model == */cepstra/* ]] && continue # parts of complex numbers, behind a slice of them
   [ -e "$model" ] && convert "$model" "$(cut -d/ --output-delimiter=_ -f1,2 <<<"${model#"$data"/}")"
 done
 # codes may be off by a step, nothing else may

@@ -193,9 +193,14 @@ def functions():
     y += [tf.linalg.cholesky(square), tf.math.lgamma(x + 2), tf.math.digamma(x + 2)]
     sparse = tf.SparseTensor([[0, 1], [1, 0], [1, 2]], x[0], [2, 3])
     y += [tf.sparse.sparse_dense_matmul(sparse, x, adjoint_b=True)]
-    y += [tf.signal.mfccs_from_log_mel_spectrograms(x)]
     y += [tf.math.angle(tf.signal.fft(tf.complex(x, x)))]
     return [x, n], [tf.identity(v, f"y{k}") for k, v in enumerate(y)]
+
+
+def cepstra():
+    x = v1.placeholder(tf.float32, [2, 6], "x")
+    y = [tf.signal.mfccs_from_log_mel_spectrograms(x), tf.signal.dct(x, 3, norm="ortho")]
+    return [x], [tf.identity(v, f"y{k}") for k, v in enumerate(y)]
 
 
 def saved_model():
@@ -356,6 +361,7 @@ graph("cubic", cubic, numbers(2, 5, 4, 3) * 9)
 graph("diagonals", diagonals, numbers(2, 3, 4), numbers(2, 3, 3))
 graph("patches", patches, numbers(1, 6, 5, 2), numbers(1, 3, 3, 2))
 graph("functions", functions, numbers(3, 3), np.array([7, -4, 7, 5, -8, 0], "i4"))
+graph("cepstra", cepstra, numbers(2, 6))
 saved_model()
 saved_v1()
 states()
