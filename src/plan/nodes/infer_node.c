@@ -2,7 +2,6 @@
  * check of the answer. What a plug-in answers is not trusted: ranks, dims, dtypes and sizes are
  * looked at before they enter the graph. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "accelerator/accelerator.h"
@@ -109,25 +108,29 @@ static tn_status like_input(tn_call *call) {
   return TN_OK;
 }
 
-static tn_status broadcast(tn_call *call, uint32_t n_formal) {
-  tn_tensor *out = call->n_outputs ? call->outputs[0] : NULL;
-  if (!out) return TN_OK;
+/* Dims that are not known (yet) may be anything. */
+static bool broadcasts(int64_t a, int64_t b) {
+  return a == 1 || b == 1 || a < 0 || b < 0 || a == b;
+}
+
+static tn_status broadcast(const tn_call *call, const tn_tensor *const *inputs, uint32_t n_formal,
+                           tn_tensor *out) {
   out->rank = 0;
   for (uint32_t k = 0; k < n_formal; k++)
-    if (call->inputs[k] && call->inputs[k]->rank > out->rank) out->rank = call->inputs[k]->rank;
+    if (inputs[k] && inputs[k]->rank > out->rank) out->rank = inputs[k]->rank;
   for (int32_t d = 0; d < out->rank; d++) out->shape[d] = 1;
   for (uint32_t k = 0; k < n_formal; k++) {
-    const tn_tensor *in = call->inputs[k];
+    const tn_tensor *in = inputs[k];
     if (!in) continue;
     if (out->dtype == TN_NONE) out->dtype = in->dtype;
     for (int32_t d = 0; d < in->rank; d++) {
       int64_t *to = &out->shape[out->rank - in->rank + d];
-      if (*to != 1 && in->shape[d] != 1 && *to != in->shape[d])
+      if (!broadcasts(*to, in->shape[d]))
         return call->host->fail(
             call->ctx, TN_ERR_SHAPE,
             "inputs do not broadcast: input %u has %lld at dim %d, another has %lld", k,
             (long long)in->shape[d], d, (long long)*to);
-      if (in->shape[d] != 1) *to = in->shape[d];
+      if (in->shape[d] >= 0 ? in->shape[d] != 1 : *to == 1) *to = in->shape[d];
     }
   }
   return TN_OK;
@@ -194,7 +197,9 @@ static tn_status ask(inference *i) {
   const tn_status s = tensors_only(i);
   if (s) return s;
   if (i->def->op.flags & TN_OP_SAME_AS_INPUT) return like_input(call);
-  if (i->def->op.flags & TN_OP_BROADCAST) return broadcast(call, i->n_formal);
+  tn_tensor *out = call->n_outputs ? call->outputs[0] : NULL;
+  if (i->def->op.flags & TN_OP_BROADCAST)
+    return out ? broadcast(call, call->inputs, i->n_formal, out) : TN_OK;
   return call->host->fail(call->ctx, TN_ERR_INTERNAL,
                           "the operator does not say how to infer shapes");
 }
@@ -243,6 +248,34 @@ tn_status tn_infer_node(const tn_planner *p, tn_graph *g, int32_t node, int32_t 
                       f.subgraph_reason ? f.subgraph_reason : tn_status_text(s));
   if (!s) s = tn_call_take_bodies(&f);
   if (!s) tn_diag_forgive(diag, before);
+  tn_call_close(&f);
+  return s;
+}
+
+/* What a run will find there: types of other values may be what a file says of them. */
+static bool is_given(const tn_graph *g, int32_t value) {
+  const tn_value *v = value < 0 ? NULL : tn_graph_val(g, value);
+  return !v || ((v->constant || v->flags & TN_VALUE_INPUT) && v->type->kind == TN_KIND_TENSOR &&
+                v->type->rank >= 0);
+}
+
+tn_status tn_infer_conflict(const tn_planner *p, tn_graph *g, int32_t node, tn_diag *diag) {
+  const tn_gnode *n = tn_graph_node(g, node);
+  /* whether a subgraph runs may depend on the very dims */
+  bool asks = !g->parent && n->def->op.flags & TN_OP_BROADCAST && !n->def->op.infer;
+  for (uint32_t k = 0; k < n->node.n_inputs && asks; k++) asks = is_given(g, n->node.inputs[k]);
+  tn_call_frame f;
+  tn_status s = asks ? tn_call_open(&f, p, g, node, diag) : TN_OK;
+  if (s || !asks) return s;
+  tn_tensor out = tn_tensor_make(TN_NONE, 0, NULL, NULL);
+  const uint32_t n_given = (uint32_t)tn_node_n_given(n, n->def);
+  const tn_tensor **inputs = tn_arena_alloc(&f.arena, n_given * sizeof *inputs);
+  if (!inputs) s = TN_ERR_MEMORY;
+  for (uint32_t k = 0; k < n_given && !s; k++) {
+    const int32_t value = n->node.inputs[k];
+    inputs[k] = value < 0 ? NULL : tn_graph_val(g, value)->type; /* the call hides what is open */
+  }
+  if (!s) s = broadcast(&f.call, inputs, n_given, &out);
   tn_call_close(&f);
   return s;
 }

@@ -75,7 +75,10 @@ tn_status tn_infer_and_fold(const tn_planner *p, tn_graph *g, int32_t node, bool
                             int32_t *out_value, tn_diag *diag) {
   const tn_gnode *n = tn_graph_node(g, node);
   *out_done = false;
-  if (!inputs_known(g, n)) return tn_infer_dtypes(p, g, node);
+  if (!inputs_known(g, n)) {
+    const tn_status clash = tn_infer_conflict(p, g, node, diag);
+    return clash ? clash : tn_infer_dtypes(p, g, node);
+  }
   tn_status s = tn_graph_hoist(g, node);
   if (!s) s = share_constants(g, n);
   if (s) return s;

@@ -35,6 +35,8 @@ tn_status tn_cancel_transposes(tn_graph *g);
 /* What the type rules alone say of a node whose shapes cannot be inferred yet: the dtypes of its
  * outputs. */
 tn_status tn_infer_dtypes(const tn_planner *p, tn_graph *g, int32_t node);
+/* TN_ERR_SHAPE: whatever the open dims of its inputs are, they do not broadcast. */
+tn_status tn_infer_conflict(const tn_planner *p, tn_graph *g, int32_t node, tn_diag *diag);
 /* Infers one node if its inputs are known, and folds it if it can be. *out_done: its outputs are
  * known now. Answers TN_NEEDS_DATA with the value whose data are asked for. */
 tn_status tn_infer_and_fold(const tn_planner *p, tn_graph *g, int32_t node, bool *out_done,
