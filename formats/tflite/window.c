@@ -79,6 +79,7 @@ typedef struct conv {
   int32_t weights;
   uint32_t x, filter, bias; /* inputs */
   bool is_product;          /* FULLY_CONNECTED */
+  bool is_depthwise;        /* DEPTHWISE_CONV_2D */
 } conv;
 
 /* Per-filter factors w_scale * x_scale / y_scale in f32, as XNNPACK makes them. */
@@ -300,7 +301,9 @@ static int32_t dynamic_conv(const tn_lowering *t, const conv *c, int32_t x) {
   int32_t scale = TN_NO_ID;
   for (int32_t k = 0; k <= c->w.n; k++) axes[k] = k + 1;
   if (tfl_zero(t, c->filter)) return tn_low_unsupported(t, "weights with a zero point here");
-  const int32_t inputs[] = {tn_low_own_steps(t, x, axes, is_of_pixels(c) ? 1 : c->w.n + 1, &scale),
+  const int64_t n = is_of_pixels(c) ? 1 : c->w.n + 1;
+  const int32_t inputs[] = {c->is_depthwise ? tn_low_own_steps_built_in(t, x, axes, n, &scale)
+                                            : tn_low_own_steps(t, x, axes, n, &scale),
                             tn_low_cast(t, c->weights, TN_F32)};
   window_attrs(&c->w, attrs);
   attrs[4] = tn_attr_int("group", c->group);
@@ -433,7 +436,8 @@ tn_status tflite_depthwise_conv_2d(const tn_call *call, tn_graph *graph, int32_t
             .group = tn_low_type(&t, 0)->shape[3],
             .filters = w[3],
             .filter = 1,
-            .bias = 2};
+            .bias = 2,
+            .is_depthwise = true};
   return conv_of(&t, &c, perm);
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""usage: near_middle.py FOLDER: makes the cases near_middle and near_middle_dynamic and what LiteRT
+"""usage: near_middle.py FOLDER: makes the cases near_middle and near_middle_... and what LiteRT
 answers: numbers next to the middle of two steps, where x / step and x * (1 / step) round to
 different codes. It needs tensorflow-cpu and ai-edge-litert."""
 
@@ -76,6 +76,28 @@ def dynamic(folder):
     keep(folder, converter_of(conv), make)
 
 
+def depthwise(folder):
+    weights = np.random.RandomState(1).uniform(-1, 1, (3, 3, 128, 1)).astype(F)
+
+    @tf.function(input_signature=[tf.TensorSpec([1, 3, 3, 128], tf.float32)])
+    def conv(x):
+        return tf.nn.depthwise_conv2d(x, weights, [1, 1, 1, 1], "SAME")
+
+    def make(_):
+        span = F(1.1) - F(-0.9)
+        step = span / F(255)
+        x = np.arange(-100, 100, dtype=F) + F(0.5)
+        x = np.concatenate([x * step, np.nextafter(x * step, F(9)), np.nextafter(x * step, -F(9))])
+        v = x * (F(1) / step)
+        away = np.trunc(v.astype("d") + np.copysign(0.5, v))
+        x = np.resize(x[away != np.rint(x * (F(255) / span))], 1152)
+        x[:2] = -0.9, 1.1
+        return x.reshape(1, 3, 3, 128)
+
+    keep(folder, converter_of(conv), make)
+
+
 if __name__ == "__main__":
     quantised(pathlib.Path(sys.argv[1]) / "near_middle")
     dynamic(pathlib.Path(sys.argv[1]) / "near_middle_dynamic")
+    depthwise(pathlib.Path(sys.argv[1]) / "near_middle_depthwise")

@@ -97,6 +97,9 @@ TN_KIT_FN int32_t tn_low_quantize_within(const tn_lowering *l, int32_t x, uint32
  * that the ends of the range ask for, the one that errs less. */
 TN_KIT_FN int32_t tn_low_own_steps(const tn_lowering *l, int32_t x, const int64_t *axes, int64_t n,
                                    int32_t *out_scale);
+/* The same as LiteRT's built-in kernel of depthwise convolutions makes them. */
+TN_KIT_FN int32_t tn_low_own_steps_built_in(const tn_lowering *l, int32_t x, const int64_t *axes,
+                                            int64_t n, int32_t *out_scale);
 
 /* ---- ending ---- */
 
@@ -254,16 +257,28 @@ static int32_t tn_low_extreme(const tn_lowering *l, const char *reduce, const ch
                   tn_low_number(l, TN_F32, 0));
 }
 
-TN_KIT_FN int32_t tn_low_own_steps(const tn_lowering *l, int32_t x, const int64_t *axes, int64_t n,
-                                   int32_t *out_scale) {
+/* To whole numbers, halves away from zero. */
+static int32_t tn_low_round_away(const tn_lowering *l, int32_t x) {
+  const int32_t even = tn_low_1(l, "Round", x), sign = tn_low_1(l, "Sign", x);
+  const int32_t half = tn_low_2(l, "Mul", sign, tn_low_number(l, TN_F32, 0.5));
+  return tn_low_3(l, "Where", tn_low_2(l, "Equal", tn_low_2(l, "Sub", x, even), half),
+                  tn_low_2(l, "Add", even, sign), even);
+}
+
+/* x is multiplied by the reciprocal of a step, not divided by a step: that rounds elsewhere. So
+ * does the reciprocal of a quotient, which built-in kernels take. */
+static int32_t tn_low_own_codes(const tn_lowering *l, int32_t x, const int64_t *axes, int64_t n,
+                                bool built_in, int32_t *out_scale) {
   const int32_t least = tn_low_extreme(l, "ReduceMin", "Min", x, axes, n),
                 most = tn_low_extreme(l, "ReduceMax", "Max", x, axes, n);
   const int32_t lowest = tn_low_number(l, TN_F32, -128), highest = tn_low_number(l, TN_F32, 127),
                 one = tn_low_number(l, TN_F32, 1), steps = tn_low_number(l, TN_F32, 255);
-  const int32_t range = tn_low_2(l, "Sub", most, least);
-  /* Multiplied by the reciprocal of a step, not divided by a step: that rounds elsewhere. */
-  const int32_t factor = tn_low_3(l, "Where", tn_low_2(l, "Equal", most, least), one,
-                                  tn_low_2(l, "Div", steps, range));
+  const int32_t range = tn_low_2(l, "Sub", most, least), none = tn_low_2(l, "Equal", most, least);
+  const int32_t quotient =
+      tn_low_3(l, "Where", none, one,
+               built_in ? tn_low_2(l, "Div", range, steps) : tn_low_2(l, "Div", steps, range));
+  const int32_t reciprocal = tn_low_2(l, "Div", one, quotient),
+                factor = built_in ? reciprocal : quotient;
   const int32_t below = tn_low_2(l, "Mul", least, factor), above = tn_low_2(l, "Mul", most, factor);
   const int32_t sum =
       tn_low_2(l, "Add", tn_low_2(l, "Add", lowest, below), tn_low_2(l, "Add", highest, above));
@@ -271,10 +286,21 @@ TN_KIT_FN int32_t tn_low_own_steps(const tn_lowering *l, int32_t x, const int64_
       tn_low_3(l, "Where", tn_low_2(l, "Greater", sum, tn_low_number(l, TN_F32, 0)),
                tn_low_2(l, "Sub", lowest, below), tn_low_2(l, "Sub", highest, above));
   const int32_t whole = tn_low_clip(l, tn_low_1(l, "Round", zero), TN_F32, -128, 127);
-  const int32_t q = tn_low_1(l, "Round", tn_low_2(l, "Mul", x, factor));
-  *out_scale = tn_low_2(l, "Div", one, factor);
+  const int32_t scaled = tn_low_2(l, "Mul", x, factor),
+                q = built_in ? tn_low_round_away(l, scaled) : tn_low_1(l, "Round", scaled);
+  *out_scale = built_in ? quotient : reciprocal;
   return tn_low_2(l, "Min", tn_low_2(l, "Max", q, tn_low_2(l, "Sub", lowest, whole)),
                   tn_low_2(l, "Sub", highest, whole));
+}
+
+TN_KIT_FN int32_t tn_low_own_steps(const tn_lowering *l, int32_t x, const int64_t *axes, int64_t n,
+                                   int32_t *out_scale) {
+  return tn_low_own_codes(l, x, axes, n, false, out_scale);
+}
+
+TN_KIT_FN int32_t tn_low_own_steps_built_in(const tn_lowering *l, int32_t x, const int64_t *axes,
+                                            int64_t n, int32_t *out_scale) {
+  return tn_low_own_codes(l, x, axes, n, true, out_scale);
 }
 
 TN_KIT_FN tn_status tn_low_done_many(const tn_lowering *l, const int32_t *values, uint32_t n) {
