@@ -123,7 +123,8 @@ def window(n, rank, size):
     pads = a.get("pads", [0] * (2 * rank))
     for k in range(rank if size else 0):
         e = k + rank
-        while not same and (kernel[k] - 1) * a["dilations"][k] >= size[k] + pads[k] + pads[e]:
+        while (not same and kernel[k] > 1 and
+               (kernel[k] - 1) * a["dilations"][k] >= size[k] + pads[k] + pads[e]):
             kernel[k], a["dilations"][k] = kernel[k] - 1, 1
             pads[k], pads[e] = min(pads[k], kernel[k] - 1), min(pads[e], kernel[k] - 1)
     return a
