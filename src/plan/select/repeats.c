@@ -44,11 +44,13 @@ int32_t tn_select_repeated(tn_selection *s, int32_t node) {
   const tn_gnode *n = tn_graph_node(s->g, node);
   const bool has_reasons = s->p->n_pins || s->p->n_devices || s->p->n_accelerators;
   if (has_reasons || s->is_tuned || !is_plain(n)) return -1;
-  uint64_t hash = tn_hash_bytes(&n->def, sizeof n->def, 0);
+  uint64_t hash = tn_hash_bytes(n->def->op.name, strlen(n->def->op.name), 0);
   hash = hash_values(s->g, n->node.inputs, n->node.n_inputs, hash);
   hash = hash_values(s->g, n->node.outputs, n->node.n_outputs, hash);
-  int32_t *seen = &s->seen[hash % TN_SEEN], before = *seen;
-  if (before >= 0 && same_call(s->g, n, tn_graph_node(s->g, before))) return before;
-  *seen = node;
+  int32_t *seen = s->seen[hash % TN_SEEN];
+  for (int k = 0; k < TN_SEEN_EACH; k++)
+    if (seen[k] >= 0 && same_call(s->g, n, tn_graph_node(s->g, seen[k]))) return seen[k];
+  memmove(seen + 1, seen, (TN_SEEN_EACH - 1) * sizeof *seen);
+  seen[0] = node;
   return -1;
 }

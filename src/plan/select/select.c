@@ -43,7 +43,7 @@ static tn_status gather(tn_selection *s) {
   for (int64_t k = 0; k < g->order.n && !status && !plain_only; k++)
     status = tn_select_layouts(s, g->order.data[k]);
   for (int32_t k = 0; k < s->n_nodes; k++) s->nodes[k].chosen = -1;
-  for (int k = 0; k < TN_SEEN; k++) s->seen[k] = -1;
+  memset(s->seen, -1, sizeof s->seen);
   for (int64_t k = 0; k < g->order.n && !status; k++)
     status = tn_select_gather(s, g->order.data[k]);
   return status;

@@ -62,7 +62,7 @@ typedef struct tn_made { /* a constant in another form */
   tn_const *constant; /* a reference; NULL never */
 } tn_made;
 
-enum { TN_SEEN = 256 };
+enum { TN_SEEN = 128, TN_SEEN_EACH = 2 };
 
 typedef struct tn_selection {
   const tn_planner *p;
@@ -72,8 +72,9 @@ typedef struct tn_selection {
   tn_node_options *nodes;
   tn_candidates candidates; /* room for those of the node that is looked at */
   tn_refusals refusals;
-  int32_t seen[TN_SEEN]; /* nodes that others may be like; -1: none; see repeats.c */
-  tn_map reasons;        /* texts -> themselves, in the graph's arena */
+  /* Nodes that others may be like, the last ones of each hash; -1: none; see repeats.c */
+  int32_t seen[TN_SEEN][TN_SEEN_EACH];
+  tn_map reasons; /* texts -> themselves, in the graph's arena */
   int32_t n_nodes;
   tn_conversions *conversions; /* per value */
   int32_t alike[8]; /* 1 + the values that conversions were last chosen for; 0: none yet */
