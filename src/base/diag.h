@@ -6,6 +6,12 @@
 
 #include "tenon/tenon.h"
 
+/* TN_WHY(text): a reason that only people read; "?" where TENON_MESSAGES is OFF (base/terse.h). */
+#ifndef TN_BASE_TERSE_H
+#define TN_HAS_MESSAGES 1
+#define TN_WHY(text) text
+#endif
+
 /* Appends a message; diag NULL: does nothing. Any thread. A message is one line: names
  * from files may not look like others. Text over 4000 bytes is cut; lack of memory loses it. */
 void tn_diag_add(tn_diag *diag, int32_t severity, const char *format, ...)

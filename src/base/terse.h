@@ -29,6 +29,10 @@ static inline const char *tn_terse_text(const char *name) { return name ? name :
 #define fail(ctx, code, ...) fail(ctx, code, "")
 #define tn_graph_refuse(graph, status, rule) (tn_graph_refuse)(graph, status, NULL)
 
+/* diag.h says what these are. */
+#define TN_HAS_MESSAGES 0
+#define TN_WHY(text) "?"
+
 #include "terse.gen.h"
 
 #endif

@@ -78,8 +78,9 @@ tn_status tn_cell_string(tn_cell *c, int64_t index, const char *data, int64_t si
 /* ---- items ---- */
 
 const char *tn_list_refuses(const tn_list *list, const tn_tensor *item) {
-  if (list->kind == TN_KIND_OPTIONAL && list->items.n == 1) return "it holds one already";
-  if (list->kind == TN_KIND_MAP && list->items.n == 2) return "it has keys and values already";
+  if (list->kind == TN_KIND_OPTIONAL && list->items.n == 1) return TN_WHY("it holds one already");
+  if (list->kind == TN_KIND_MAP && list->items.n == 2)
+    return TN_WHY("it has keys and values already");
   const bool is_key = list->kind == TN_KIND_MAP && list->items.n == 0;
   return is_key || !list->dtype || !item->dtype || list->dtype == item->dtype
              ? NULL

@@ -4,13 +4,14 @@
 /* NULL, or why this is no tensor at all. */
 static const char *malformed(const tn_tensor *t) {
   if (t->head.size < offsetof(tn_tensor, object) + sizeof t->object || t->head.size % 8)
-    return "its head does not say how long it is; start from tn_tensor_make";
-  if (t->kind > TN_KIND_MAP) return "its kind is unknown";
-  if (t->kind != TN_KIND_TENSOR) return t->object ? NULL : "it is no list made by tn_list_create";
-  if (!tn_dtype(t->dtype)->bits) return "its dtype is unknown";
-  if (t->rank < 0 || t->rank > TN_MAX_RANK) return "its rank is not 0 to 8";
-  if (t->layout != TN_PLAIN) return "its layout is not plain";
-  return tn_tensor_bytes(t) < 0 ? "a dim is negative or its size overflows" : NULL;
+    return TN_WHY("its head does not say how long it is; start from tn_tensor_make");
+  if (t->kind > TN_KIND_MAP) return TN_WHY("its kind is unknown");
+  if (t->kind != TN_KIND_TENSOR)
+    return t->object ? NULL : TN_WHY("it is no list made by tn_list_create");
+  if (!tn_dtype(t->dtype)->bits) return TN_WHY("its dtype is unknown");
+  if (t->rank < 0 || t->rank > TN_MAX_RANK) return TN_WHY("its rank is not 0 to 8");
+  if (t->layout != TN_PLAIN) return TN_WHY("its layout is not plain");
+  return tn_tensor_bytes(t) < 0 ? TN_WHY("a dim is negative or its size overflows") : NULL;
 }
 
 /* Dtypes of the keys of maps, TN_NONE where they are not known. */

@@ -60,7 +60,8 @@ static tn_status lower_early(const tn_planner *p, tn_graph *g, int32_t node, tn_
                    "%s: kernel '%s' is pinned, but no kernel runs this operator: it becomes others "
                    "before kernels are chosen",
                    tn_node_text(g, n, text, sizeof text), pin);
-  tn_edit e = {p, g, node, "bringing the older form to the newest", NULL, def->owner, diag, 0, -1};
+  tn_edit e = {p,    g, node, TN_WHY("bringing the older form to the newest"), NULL, def->owner,
+               diag, 0, -1};
   tn_note_use(&def->uses, TN_USE_LOWERED);
   return tn_edit_call(&e, def->op.lower, true);
 }
@@ -138,7 +139,8 @@ tn_status tn_check_from(const tn_planner *p, tn_graph *g, int32_t first, tn_diag
     if (s) status = s;
     n = tn_graph_node(g, id);
     n_lowered += n->def && n->def->op.flags & TN_OP_LOWER_EARLY;
-    if (n_lowered > limit) return tn_edit_endless(g, id, "bringing it to the newest form", diag);
+    if (n_lowered > limit)
+      return tn_edit_endless(g, id, TN_WHY("bringing it to the newest form"), diag);
   }
   return status;
 }

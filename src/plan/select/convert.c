@@ -123,7 +123,7 @@ double tn_select_transfer_cost(const tn_selection *s, int32_t value, uint32_t fr
 
 /* Why a kernel cannot convert on this device; NULL: it can. */
 static const char *refuse_there(const tn_selection *s, const tn_kerneldef *def, uint32_t device) {
-  if (!device) return def->device ? "runs on other devices" : NULL;
+  if (!device) return def->device ? TN_WHY("runs on other devices") : NULL;
   return tn_device_refuses(s->p->devices[device - 1], def);
 }
 

@@ -221,8 +221,9 @@ static const char *convert_constants(gatherer *g, tn_status *status) {
     *status = tn_select_constant(g->s, g->n->node.inputs[k], g->in[k], &g->frame.in[k], &c);
     if (*status) return NULL;
     if (!c && !(g->in[k].dtype == original.dtype ? g->s->reorder : g->s->cast))
-      return "a constant needs converting, but no plug-in offers tenon::Cast or tenon::Reorder";
-    if (!c) return "a constant cannot be brought into the type or layout it takes";
+      return TN_WHY(
+          "a constant needs converting, but no plug-in offers tenon::Cast or tenon::Reorder");
+    if (!c) return TN_WHY("a constant cannot be brought into the type or layout it takes");
   }
   return NULL;
 }
@@ -285,9 +286,9 @@ static bool is_host_bound(const gatherer *g) {
 
 /* What kernels of the CPU do that a device cannot; NULL: nothing. */
 static const char *refuse_host_kernel(const tn_kerneldef *def, const tn_kernel_plan *plan) {
-  if (plan->flags & TN_PLAN_DATA_DEPENDENT) return "sizes its outputs while it runs";
-  if (def->kernel.flags & TN_KERNEL_SERIAL) return "runs one at a time";
-  if (plan->state_bytes && def->kernel.finish) return "its state holds more than memory";
+  if (plan->flags & TN_PLAN_DATA_DEPENDENT) return TN_WHY("sizes its outputs while it runs");
+  if (def->kernel.flags & TN_KERNEL_SERIAL) return TN_WHY("runs one at a time");
+  if (plan->state_bytes && def->kernel.finish) return TN_WHY("its state holds more than memory");
   return NULL;
 }
 
@@ -296,7 +297,8 @@ static const char *refuse_sizes(const gatherer *g) {
   const tn_call *call = &g->frame.call;
   for (uint32_t k = 0; most && k < call->n_inputs + call->n_outputs; k++) {
     const tn_tensor *t = k < call->n_inputs ? call->inputs[k] : call->outputs[k - call->n_inputs];
-    if (t && tn_storage_bytes(t) > (int64_t)most) return "a value is larger than a binding may be";
+    if (t && tn_storage_bytes(t) > (int64_t)most)
+      return TN_WHY("a value is larger than a binding may be");
   }
   return NULL;
 }
@@ -365,10 +367,10 @@ static bool is_text(const char *text, size_t n) {
 static const char *reason_of(tn_arena *reasons, const char *answer) {
   size_t n = answer ? strnlen(answer, MAX_REASON) : 0;
   if (!answer) return NULL;
-  if (!n) return "refuse() gives an empty reason";
+  if (!n) return TN_WHY("refuse() gives an empty reason");
   const bool whole = n < MAX_REASON;
   while (!whole && n && (answer[n] & 0xC0) == 0x80) n--; /* a character is not cut in two */
-  if (!is_text(answer, n)) return "refuse() gives a reason that is no text";
+  if (!is_text(answer, n)) return TN_WHY("refuse() gives a reason that is no text");
   if (whole) return answer;
   const char *text = tn_arena_format(reasons, "%.*s...", (int)n, answer);
   return text ? text : "says no";
@@ -418,14 +420,15 @@ static const char *isa_reason(tn_selection *s, uint64_t missing) {
 }
 
 static tn_status try_kernel(gatherer *g, const tn_kerneldef *def) {
-  if (g->pin && strcmp(g->pin, def->kernel.name)) return refuse(g, def, "another kernel is pinned");
+  if (g->pin && strcmp(g->pin, def->kernel.name))
+    return refuse(g, def, TN_WHY("another kernel is pinned"));
   if (tn_pin_excludes(g->s->p, g->n, def->kernel.name))
-    return refuse(g, def, "a pin leaves it out");
+    return refuse(g, def, TN_WHY("a pin leaves it out"));
   if ((g->s->p->model_flags & TN_MODEL_NO_OPTIMIZE) && wants_layout(&def->kernel))
-    return refuse(g, def,
-                  "takes a layout that is not plain, the model is loaded without optimizing");
+    return refuse(
+        g, def, TN_WHY("takes a layout that is not plain, the model is loaded without optimizing"));
   const char *there = g->device     ? tn_device_refuses(device_of(g), def)
-                      : def->device ? "runs on other devices"
+                      : def->device ? TN_WHY("runs on other devices")
                                     : NULL;
   if (there) return refuse(g, def, reason_of(&g->s->g->arena, there));
   if (!set_dtypes(g)) return TN_OK;
@@ -443,7 +446,7 @@ static tn_status try_kernel(gatherer *g, const tn_kerneldef *def) {
     fits = true;
     status = try_forms(g, def, any);
   }
-  return status || fits ? status : refuse(g, def, "its layouts cannot hold these shapes");
+  return status || fits ? status : refuse(g, def, TN_WHY("its layouts cannot hold these shapes"));
 }
 
 /* ---- rank ---- */
@@ -570,7 +573,8 @@ static tn_status try_all(gatherer *g) {
     }
   }
   if (found_pin) return TN_OK;
-  tn_refusal refusal = {g->pin, "is pinned, but no kernel of this operator has that name", NULL};
+  tn_refusal refusal = {g->pin, TN_WHY("is pinned, but no kernel of this operator has that name"),
+                        NULL};
   return tn_vec_push(g->s->p->a, &g->options->refusals, refusal);
 }
 
@@ -602,14 +606,14 @@ static tn_status try_devices(gatherer *g) {
     g->device = k;
     g->has_own_reason = false;
     if (o->is_host_bound)
-      o->away[k] = "lives on the host by nature";
+      o->away[k] = TN_WHY("lives on the host by nature");
     else if (atomic_load(p->full) >> (k - 1) & 1)
-      o->away[k] = "has no memory left for this model";
+      o->away[k] = TN_WHY("has no memory left for this model");
     else if (tn_device_is_lost(p->devices[k - 1]))
-      o->away[k] = "the device is lost";
+      o->away[k] = TN_WHY("the device is lost");
     else
       status = try_all(g);
-    if (!o->away[k]) o->away[k] = "no kernel for this operator";
+    if (!o->away[k]) o->away[k] = TN_WHY("no kernel for this operator");
   }
   g->device = 0;
   return status;

@@ -88,7 +88,7 @@ static uint32_t given(const tn_opdef *op, const tn_call *call, uint32_t n_formal
 
 const char *tn_kernel_isa_reason(uint64_t missing, tn_arena *reasons) {
   char text[128];
-  if (!reasons) return "lacks an instruction set";
+  if (!reasons) return TN_WHY("lacks an instruction set");
   return reason_text(reasons, "needs instruction set %s, which may not be used here",
                      tn_isa_text(missing, text, sizeof text));
 }
@@ -103,7 +103,7 @@ static const char *match_kernel(const tn_kernel *kernel, const tn_call *call, tn
     return reason_text(reasons, "serves operator versions up to %d, this is %d", kernel->until,
                        call->version);
   if (call->n_epilogue && !(kernel->flags & TN_KERNEL_EPILOGUE))
-    return "applies no epilogue, the node has one";
+    return TN_WHY("applies no epilogue, the node has one");
   return NULL;
 }
 
