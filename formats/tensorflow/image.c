@@ -277,6 +277,10 @@ static int32_t areas(const tn_lowering *l, int64_t n, int64_t m) {
   if (!w) return TN_ERR_MEMORY;
   memset(w, 0, (uint64_t)(n * m) * sizeof *w);
   for (int64_t k = 0; k < m; k++) {
+    if (n == 1) { /* whose corners are one place: all are this pixel */
+      w[k] = 1;
+      continue;
+    }
     const float from = (float)k * scale, to = (float)(k + 1) * scale;
     for (int64_t p = (int64_t)floorf(from); p < (int64_t)ceilf(to); p++) {
       const float part = fminf((float)(p + 1), to) - fmaxf((float)p, from);

@@ -175,6 +175,7 @@ def patches():
     y += [raw.Conv2DBackpropFilter(input=x, filter_sizes=[3, 2, 2, 2], out_backprop=dy,
                                    strides=[1, 2, 2, 1], padding="SAME")]
     y += [raw.ResizeArea(images=x, size=[4, 3]), raw.ResizeArea(images=x, size=[9, 5])]
+    y += [raw.ResizeArea(images=x[:, :1], size=[3, 2], align_corners=True)]
     return [x, dy], [tf.identity(v, f"y{k}") for k, v in enumerate(y)]
 
 
